@@ -8,7 +8,6 @@ from typing import Literal
 
 import msgspec
 
-from headwater.answer.lineage.correlation import fingerprint_of
 from headwater.answer.lineage.find import Resolution, node_row, resolve
 from headwater.answer.lineage.node import fields_of
 from headwater.answer.lineage.runs import parts_of_ids
@@ -79,7 +78,7 @@ def _one_of(found: list[FoundObject]) -> FoundObjects:
 
 
 async def _content(connection: Connection, text: str) -> list[FoundObject]:
-    fingerprint = fingerprint_of(text)
+    fingerprint = version.fingerprint(text)
     if fingerprint is None or not await correlation.of_version(connection, fingerprint):
         return []
     return [FoundObject("CONTENT", fingerprint, fingerprint)]

@@ -7,7 +7,7 @@ sides meet, every shortest way is known, and they are counted without being list
 
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -152,3 +152,23 @@ def _listed(counts: list[dict[Step, int]]) -> Iterator[tuple[Step, ...]]:
         last = way[-1].target
         following = [s for s in by_source[len(way)].get(last[0], ()) if joins(last, s.source)]
         stack += [(*way, step) for step in sorted(following, reverse=True)]
+
+
+def shortest(
+    following: Mapping[str, Collection[str]], starts: Collection[str], ends: Collection[str], limit: int
+) -> list[list[str]]:
+    """At most `limit` of the shortest ways from one of `starts` to one of `ends`, each as its nodes in order."""
+    before: dict[str, list[str]] = {start: [] for start in starts}
+    level = sorted(before)
+    while level and before.keys().isdisjoint(ends):
+        reached: dict[str, list[str]] = defaultdict(list)
+        for node in level:
+            for other in following.get(node, ()):
+                if other not in before:
+                    reached[other].append(node)
+        before |= reached
+        level = sorted(reached)
+    ways = [[end] for end in sorted(set(ends) & before.keys())][:limit]
+    while any(before[way[0]] for way in ways):
+        ways = [[node, *way] for way in ways for node in sorted(before[way[0]])][:limit]
+    return ways

@@ -1,11 +1,14 @@
 """Derive ids from content: the same fact has the same id on every server and after every replay."""
 
 import hashlib
+import re
 import uuid
 from functools import lru_cache
 
 from headwater.model.names import DatasetName, JobName, bounded
 
+# Every fingerprint is one of these; other versions mean something only with the name of their dataset.
+_FINGERPRINT = re.compile(r"xxh3-128(?:-[a-z0-9]+)?:[0-9a-fA-F]{32}")
 _NAMESPACE = uuid.UUID("6f0f8e2c-3c1b-5d0e-9a55-48656164776e")
 
 
@@ -70,3 +73,8 @@ def content_id(content: bytes) -> uuid.UUID:
 def event_digest(body: bytes) -> bytes:
     """16 bytes over the event as received. Identifies the event in the log, and breaks ties of event time."""
     return hashlib.blake2b(body, digest_size=16).digest()
+
+
+def fingerprint(text: str) -> str | None:
+    """The text as a fingerprint, in the spelling it is kept in; None when it is none."""
+    return text.lower() if _FINGERPRINT.fullmatch(text) else None

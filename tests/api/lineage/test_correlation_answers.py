@@ -261,7 +261,7 @@ def test_a_run_that_says_nothing_of_items(client: Any) -> None:
     send(client, [run_event("COMPLETE", 7, "plain", ["/a"], ["/b"])])
     reply = client.get(f"/api/v2/correlation/{RUN.format(7)}")
     assert reply.status_code == 404
-    assert "headwater run lineage" in reply.json()["message"]
+    assert "headwater lineage" in reply.json()["message"]
 
 
 @pytest.mark.parametrize(
@@ -309,8 +309,8 @@ def test_as_many_statements_whatever_the_width(client: Any, statements: Any) -> 
         answer = ask(client, RUN.format(0))
     assert len(answer["nodes"]) == 1 + 3 * 300
     # What is hidden is counted, once: the one statement more.
-    assert sorted([*many, "how_many"]) == sorted([*few, "just_beyond"])
-    assert len(many) <= 12
+    assert set(few) <= {*many, "how_many"}
+    assert len(many) <= 13
     runs = [one for one in answer["nodes"] if one["process"] == "load"]
     assert sorted(one["details"]["number"] for one in runs) == list(range(1, 301))
 

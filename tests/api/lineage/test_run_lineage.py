@@ -140,9 +140,9 @@ def test_readers_that_were_not_looked_at_are_counted(client: Any, monkeypatch: A
         run_event("COMPLETE", 1, "load", [], ["/a"], at="2026-01-01T00:00:00Z"),
         *(run_event("COMPLETE", n, "use", ["/a"], [], at=f"2026-01-02T00:{n}:00Z") for n in range(10, 15)),
     )
-    monkeypatch.setattr("headwater.answer.lineage.run_walk._READERS", 3)
+    monkeypatch.setattr("headwater.answer.lineage.run_records._READERS", 3)
     assert ask(client, 1)["unchecked_readers"] == 1
-    monkeypatch.setattr("headwater.answer.lineage.run_walk._READERS", 5)
+    monkeypatch.setattr("headwater.answer.lineage.run_records._READERS", 5)
     assert ask(client, 1)["unchecked_readers"] == 0
 
 

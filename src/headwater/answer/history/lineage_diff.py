@@ -12,7 +12,7 @@ import msgspec
 
 from headwater.answer.lineage import inferred, lineage, node
 from headwater.answer.lineage.find import node_row
-from headwater.answer.lineage.lineage import AnswerColumnEdge, AnswerEdge, AnswerTransformation, Hidden
+from headwater.answer.lineage.lineage_answer import AnswerColumnEdge, AnswerEdge, AnswerTransformation, Hidden
 from headwater.errors import InvalidQuestion
 from headwater.graph.difference import columns_difference, difference
 from headwater.model.lineage import Edge
@@ -160,7 +160,7 @@ async def _around(database: Database, question: Question, at: dt.datetime, live_
         question.node or "", question.direction, question.depth, question.columns, None, question.max_nodes, at
     )
     found = await lineage.lineage(database, asked, live_runs)
-    return _Graph(found.nodes, found.edges, found.column_edges, found.hidden)
+    return _Graph(found.named_nodes(), found.edges, found.column_edges, found.hidden)
 
 
 async def _namespace(database: Database, question: Question, live_runs: int) -> tuple[_Graph, _Graph]:

@@ -1,41 +1,30 @@
-"""Where a correlated item comes from and what became of it: events, details and lineage of all ancestors and descendants in one request.
+"""Items and contents as `/api/v2/correlation/ID` has always answered: the one walk over items alone, in its earlier shape.
 
-Nodes are runs (RUN), what they say they wrote or read by an id (ITEM), and content known by its fingerprint or version (CONTENT); the closure table
-has every pair of them with the shortest depth, so a question of any width and depth costs a fixed number of statements.
-Refuses to guess: what is not in an event is not here, and an edge that would close a loop is shown as refused and not followed.
+Nodes are runs (RUN), what they say they wrote or read by an id (ITEM), and content known by its fingerprint or version (CONTENT).
 """
 
 import datetime as dt
 import re
 import uuid
-from typing import Any
 
 import msgspec
 
-from headwater.answer.lineage import node, run_log
 from headwater.answer.lineage.find import node_row
+from headwater.answer.lineage.item_records import ItemRecords
+from headwater.answer.lineage.lineage_answer import RunNode, Skipped
+from headwater.answer.lineage.record_nodes import RecordNodes
+from headwater.answer.lineage.records import newest_contents
+from headwater.answer.lineage.run_records import RunRecords
 from headwater.answer.lineage.runs import RunRef
+from headwater.answer.lineage.walk import ALL, Item, Key, Walk
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.graph import mermaid
 from headwater.model import version
 from headwater.store.database import Connection, Database
 from headwater.store.lineage import correlation as store
-from headwater.store.lineage import names as name_store
-from headwater.store.lineage import nodes as node_store
-from headwater.store.lineage import run_lineage as run_store
 from headwater.store.lineage import runs
-from headwater.store.lineage.nodes import NodeRow
-from headwater.store.lineage.run_lineage import RunKey
-from headwater.store.lineage.runs import RunRow
 
-DIRECTIONS = ("both", "ancestors", "descendants")
-STEP = "headwater_step"
-# Every fingerprint is one of these; other versions mean something only with the name of their dataset.
-_FINGERPRINT = re.compile(r"xxh3-128(?:-[a-z0-9]+)?:[0-9a-fA-F]{32}")
-# More nodes than there are.
-_MANY = 1_000_000_000
-# One content may lie in many datasets: so many are roots, the newest.
-_MOST_ROOTS = 100
+DIRECTIONS = {"both": "both", "ancestors": "upstream", "descendants": "downstream"}
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -46,13 +35,6 @@ class Question(msgspec.Struct, frozen=True):
     direction: str = "both"
     depth: int | str | None = None
     max_nodes: int = 2000
-
-
-class Skipped(msgspec.Struct):
-    """A content that a step skipped, because this run had imported it."""
-
-    fingerprint: str
-    run_id: str | None
 
 
 class CorrelationNode(msgspec.Struct, kw_only=True):
@@ -115,12 +97,6 @@ class Correlation(msgspec.Struct):
     notes: list[str]
 
 
-class _Roots(msgspec.Struct):
-    matched: str
-    rows: list[store.Node]
-    notes: list[str]
-
-
 async def correlation(database: Database, question: Question) -> Correlation:
     """Answer the question.
 
@@ -128,9 +104,30 @@ async def correlation(database: Database, question: Question) -> Correlation:
     """
     depth = _checked(question)
     async with database.snapshot() as connection:
-        found = await _roots(connection, question)
-        reached = await _reached(connection, [row.id for row in found.rows], question, depth)
-        return await _answer(connection, question, depth, found, reached)
+        items = ItemRecords(connection, question.max_nodes, versions=False)
+        matched, rows, notes = await _roots(connection, items, question)
+        walk = Walk([items], [items.key(row) for row in rows], question.max_nodes)
+        direction, limit = DIRECTIONS[question.direction], ALL if depth is None else depth
+        await items.preload(walk.roots, direction, limit)
+        await walk.go(direction, limit)
+        shown = RecordNodes(RunRecords(connection), items)
+        await shown.load(connection, walk.steps.keys())
+        hidden = await _hidden(connection, question, depth, walk, [row.id for row in rows])
+    texts = {key: str(items.node_id(key)) for key in walk.steps}
+    return Correlation(
+        id=question.id,
+        matched=matched,
+        roots=[str(row.id) for row in rows],
+        direction=question.direction,
+        depth="all" if depth is None else depth,
+        nodes=sorted((_node(shown, items, walk, key) for key in walk.steps), key=lambda one: (one.depth, one.kind, one.id)),
+        edges=sorted(
+            (CorrelationEdge(texts[s], texts[t], link.refused) for (s, t), link in walk.links.items() if s in texts and t in texts),
+            key=lambda edge: (edge.parent, edge.child),
+        ),
+        hidden=hidden,
+        notes=notes,
+    )  # fmt: skip
 
 
 async def drawn(database: Database, question: Question, fan: int) -> str:
@@ -155,26 +152,16 @@ def _checked(question: Question) -> int | None:
     return int(text)
 
 
-def fingerprint_of(text: str) -> str | None:
-    """The text as a fingerprint, in the spelling it is kept in; None when it is none."""
-    return text.lower() if _FINGERPRINT.fullmatch(text) else None
-
-
-async def _roots(connection: Connection, question: Question) -> _Roots:
+async def _roots(
+    connection: Connection, items: ItemRecords, question: Question
+) -> tuple[str, list[store.Node], list[str]]:
+    """As what the id was found, the roots, and what there is to know of them."""
     text = question.id.strip()
-    if fingerprint := fingerprint_of(text):
-        rows = await store.nodes(connection, await store.of_version(connection, fingerprint))
+    if fingerprint := version.fingerprint(text):
+        rows, notes = await newest_contents(connection, items, fingerprint)
         if not rows:
-            raise NotFound(
-                f"no event reports the content {fingerprint} as read or written",
-                fingerprint=fingerprint,
-            )
-        rows.sort(key=lambda row: (row.at, row.id), reverse=True)
-        places = len({(row.dataset_id, row.part) for row in rows})
-        notes = [f"the content lies in {places} places; all are roots"] if places > 1 else []
-        if len(rows) > _MOST_ROOTS:
-            notes = [f"the content was met {len(rows)} times in {places} places; the newest {_MOST_ROOTS} are roots"]
-        return _Roots("FINGERPRINT", rows[:_MOST_ROOTS], notes)
+            raise NotFound(f"no event reports the content {fingerprint} as read or written", fingerprint=fingerprint)
+        return "FINGERPRINT", rows, notes
     if text.startswith("dataset:"):
         newest = await store.newest_of_dataset(connection, (await node_row(connection, text)).id)
         if newest is None:
@@ -183,20 +170,18 @@ async def _roots(connection: Connection, question: Question) -> _Roots:
                 "see its sources with `headwater lineage`",
                 node=text,
             )
-        return _Roots(
-            "DATASET", await store.nodes(connection, [newest]), ["the newest version of the dataset is the root"]
-        )
+        return "DATASET", await items.load([newest]), ["the newest version of the dataset is the root"]
     id_, _ = version.run_id(text)
-    rows = await store.nodes(connection, await store.by_item_or_run(connection, id_))
+    rows = await items.load(await store.by_item_or_run(connection, id_))
     if not rows:
         raise await _unknown(connection, text, id_)
-    items, of_run = [row for row in rows if row.id == id_], [row for row in rows if row.id != id_]
+    found, of_run = [row for row in rows if row.id == id_], [row for row in rows if row.id != id_]
     notes = []
     if len(of_run) > 1:
         notes.append(f"{len(of_run)} jobs have a run with this id; all are roots")
-    if items and of_run:
+    if found and of_run:
         notes.append("an item and a run have this id; both are roots")
-    return _Roots(items[0].kind if items else "RUN", rows, notes)
+    return found[0].kind if found else "RUN", rows, notes
 
 
 async def _unknown(connection: Connection, text: str, id_: uuid.UUID) -> NotFound:
@@ -204,155 +189,41 @@ async def _unknown(connection: Connection, text: str, id_: uuid.UUID) -> NotFoun
     if await runs.by_run_id(connection, id_):
         return NotFound(
             f"run {shown!r} is known, and names no item, no version and no step before it; "
-            "`headwater run lineage` knows what it read",
+            "`headwater lineage` knows what it read",
             run=shown,
         )
     return NotFound(f"{shown!r} is no item, run, fingerprint or dataset that is known here", id=shown)
 
 
-class _Reached(msgspec.Struct):
-    """Nodes with their depth, the nearest first, and how many there are in all."""
-
-    depths: dict[uuid.UUID, int]
-    total: int
-
-
-async def _reached(connection: Connection, roots: list[uuid.UUID], question: Question, depth: int | None) -> _Reached:
-    """Depths of the reached nodes. A node above one root and below another has the nearer depth."""
-    limit = question.max_nodes + len(roots) + 1
-    found: dict[uuid.UUID, int] = {}
-    up, down = question.direction != "descendants", question.direction != "ancestors"
-    if up:
-        found = {id_: -at for id_, at in await store.related(connection, roots, "ancestors", depth, limit)}
-    for id_, at in await store.related(connection, roots, "descendants", depth, limit) if down else ():
-        if id_ not in found or at < -found[id_]:
-            found[id_] = at
-    first = set(roots)
-    found |= dict.fromkeys(roots, 0)
-    nearest = sorted(found.items(), key=lambda one: (one[0] not in first, abs(one[1]), one[1], one[0]))
-    total = len(nearest)
-    if total > question.max_nodes:
-        total = len(roots) + await _how_many(connection, roots, depth, up=up, down=down)
-    return _Reached(dict(nearest[: question.max_nodes]), total)
-
-
-async def _how_many(connection: Connection, roots: list[uuid.UUID], depth: int | None, *, up: bool, down: bool) -> int:
-    """How many nodes there are beside the roots."""
-    if depth is not None and depth <= store.BOUND:
-        return await store.how_many(connection, roots, up=up, down=down, depth=depth)
-    found: set[uuid.UUID] = set()
-    if up:
-        found |= {id_ for id_, _ in await store.related(connection, roots, "ancestors", depth, _MANY)}
-    if down:
-        found |= {id_ for id_, _ in await store.related(connection, roots, "descendants", depth, _MANY)}
-    return len(found - set(roots))
-
-
-async def _answer(
-    connection: Connection, question: Question, depth: int | None, found: _Roots, reached: _Reached
-) -> Correlation:
-    rows = await store.nodes(connection, reached.depths)
-    edges = await store.edges_among(connection, reached.depths)
-    known = await run_store.runs(connection, {key for row in rows if (key := _key(row))}, "infinity")
-    told = await run_log.latest(connection, known.values(), STEP)
-    writers = await store.writers(connection, [row.id for row in rows if row.collided])
-    datasets = {row.dataset_id for row in rows if row.dataset_id}
-    canonical = await name_store.canonical(connection, datasets)
-    jobs = {row.job_id for row in rows if row.job_id} | {job for claims in writers.values() for _, job in claims}
-    named = await node_store.by_ids(connection, jobs | {canonical.get(id_, id_) for id_ in datasets})
-    texts = {row.id: str(row.id) for row in rows}
-    nodes = []
-    for row in rows:
-        made = CorrelationNode(
-            id=texts[row.id], kind=row.kind, depth=reached.depths[row.id], event_time=row.at, bytes=row.bytes,
-            fingerprint=row.external_version, collided=row.collided,
-            claimed_by=[RunRef(str(run), named[job].node_id) for run, job in writers.get(row.id, ())],
-        )  # fmt: skip
-        if row.dataset_id and (dataset := named.get(canonical.get(row.dataset_id, row.dataset_id))):
-            made.dataset, made.part = dataset.node_id, _part(row.part)
-        if key := _key(row):
-            made.run_id = str(key[0])
-            _run(made, named.get(key[1]), known.get(key), told.get(key))
-        nodes.append(made)
-    return Correlation(
-        id=question.id,
-        matched=found.matched,
-        roots=[str(row.id) for row in found.rows],
-        direction=question.direction,
-        depth="all" if depth is None else depth,
-        nodes=sorted(nodes, key=lambda one: (one.depth, one.kind, one.id)),
-        edges=[CorrelationEdge(texts[edge.parent], texts[edge.child], edge.refused) for edge in edges],
-        hidden=await _hidden(connection, question, depth, reached),
-        notes=found.notes,
-    )
-
-
-async def _hidden(connection: Connection, question: Question, depth: int | None, reached: _Reached) -> HiddenNodes:
-    missing = reached.total - len(reached.depths)
-    if missing or depth is None:
-        return HiddenNodes(missing, f"max_nodes={question.max_nodes} reached" if missing else None)
-    upper = [id_ for id_, at in reached.depths.items() if at <= 0] if question.direction != "descendants" else []
-    lower = [id_ for id_, at in reached.depths.items() if at >= 0] if question.direction != "ancestors" else []
-    beyond = await store.just_beyond(connection, upper, lower, reached.depths)
+async def _hidden(
+    connection: Connection, question: Question, depth: int | None, walk: Walk, roots: list[uuid.UUID]
+) -> HiddenNodes:
+    if walk.capped:
+        up, down = question.direction != "descendants", question.direction != "ancestors"
+        total = len(roots) + await store.how_many(connection, roots, up=up, down=down, depth=depth)
+        return HiddenNodes(total - len(walk.steps), f"max_nodes={question.max_nodes} reached")
+    beyond = len(walk.hidden())
     return HiddenNodes(beyond, f"depth={depth} reached" if beyond else None)
 
 
-def _part(text: str | None) -> dict[str, str] | None:
-    """Which part of its dataset; None for the whole, and for a text too long to have been kept whole."""
-    try:
-        return msgspec.json.decode(text, type=dict[str, str]) if text else None
-    except msgspec.DecodeError:
-        return None
-
-
-def _key(row: store.Node) -> RunKey | None:
-    """The run that a node is; None for what is none."""
-    return (row.run_id, row.job_id) if row.kind == "RUN" and row.run_id and row.job_id else None
-
-
-def _run(made: CorrelationNode, job: NodeRow | None, run: RunRow | None, step: bytes | None) -> None:
-    if job is not None:
-        made.job, made.process = job.node_id, job.name
-    if run is not None:
-        made.state, made.started_at, made.ended_at = run.state.name, run.began, run.ended_at
-        made.duration_ms, made.event_time = node.duration_ms(run), run.last_event_at
-    said = step_of(step)
-    made.version, made.forced, made.overrides = said.version, said.forced, said.overrides
-    made.skipped, made.details = said.skipped, said.details
-
-
-class Step(msgspec.Struct):
-    """What a run's `headwater_step` facet says."""
-
-    version: str | None
-    forced: bool
-    overrides: list[str]
-    skipped: list[Skipped]
-    details: dict[str, msgspec.Raw]
-
-
-def step_of(body: bytes | None) -> Step:
-    """What the facet says; what is not of its shape counts as not said."""
-    said = node.plain(body)
-    told, details = said.get("version"), said.get("details")
-    return Step(
-        str(told) if isinstance(told, str | int | float) and told != "" else None,
-        said.get("forced") is True,
-        [one for one in _listed(said, "overrides") if isinstance(one, str)],
-        [
-            Skipped(text, run if isinstance(run := one.get("run_id"), str) else None)
-            for one in _listed(said, "skipped")
-            if isinstance(one, dict) and isinstance(text := one.get("fingerprint"), str)
-        ],
-        _fields(_fields(body)["details"]) if body is not None and isinstance(details, dict) else {},
-    )
-
-
-def _listed(said: dict[str, Any], key: str) -> list[Any]:
-    found = said.get(key)
-    return found if isinstance(found, list) else []
-
-
-def _fields(body: bytes | msgspec.Raw) -> dict[str, msgspec.Raw]:
-    """The fields of an object, as they came."""
-    return msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+def _node(shown: RecordNodes, items: ItemRecords, walk: Walk, key: Key) -> CorrelationNode:
+    row = items.rows[items.node_id(key)]
+    made = CorrelationNode(
+        id=str(row.id), kind=row.kind, depth=walk.steps[key], event_time=row.at, bytes=row.bytes,
+        fingerprint=row.external_version, collided=row.collided,
+    )  # fmt: skip
+    one = shown.node(walk, made.id, [key])
+    if isinstance(one, RunNode):
+        made.run_id, made.job, made.process = one.run_id, one.job, shown.names[key[1]].name if one.job else None  # type: ignore[index]
+        made.state, made.started_at, made.ended_at, made.duration_ms = (
+            one.state,
+            one.started_at,
+            one.ended_at,
+            one.duration_ms,
+        )
+        made.event_time = shown.last_event(key) or row.at
+        made.version, made.forced, made.overrides = one.version, one.forced, one.overrides
+        made.skipped, made.details = one.skipped, one.details
+    elif isinstance(key, Item):
+        made.dataset, made.part, made.claimed_by = one.dataset, one.part, one.claimed_by
+    return made

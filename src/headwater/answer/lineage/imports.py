@@ -9,8 +9,9 @@ import datetime as dt
 import msgspec
 
 from headwater.answer.lineage import run_log
-from headwater.answer.lineage.correlation import STEP, fingerprint_of, step_of
+from headwater.answer.lineage.record_nodes import STEP, step_of
 from headwater.errors import InvalidQuestion
+from headwater.model import version
 from headwater.model.names import bounded
 from headwater.model.run import RunState
 from headwater.store.database import Database
@@ -59,7 +60,7 @@ async def imports(
 
     Raises InvalidQuestion for a text that is no fingerprint.
     """
-    kept = fingerprint_of(fingerprint.strip())
+    kept = version.fingerprint(fingerprint.strip())
     if kept is None:
         raise InvalidQuestion(
             f"{fingerprint[:80]!r} is no fingerprint; one is `xxh3-128:` and 32 hexadecimal digits, as "

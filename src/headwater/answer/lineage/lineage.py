@@ -14,6 +14,15 @@ import msgspec
 
 from headwater.answer.lineage import inferred, node
 from headwater.answer.lineage.find import node_row
+from headwater.answer.lineage.lineage_answer import (
+    AnswerColumnEdge,
+    AnswerEdge,
+    AnswerTransformation,
+    Claim,
+    Hidden,
+    Lineage,
+)
+from headwater.answer.objects import FoundObject
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.graph.explicit import feeds
 from headwater.graph.reach import ColumnGraph
@@ -36,49 +45,6 @@ class Question(msgspec.Struct, frozen=True):
     field: str | None = None
     max_nodes: int = 2000
     as_of: dt.datetime | None = None
-
-
-class AnswerEdge(msgspec.Struct):
-    source: str
-    target: str
-    origin: str
-    first_seen: dt.datetime
-    last_seen: dt.datetime
-
-
-class AnswerTransformation(msgspec.Struct):
-    type: str
-    subtype: str | None
-    masking: bool
-    description: str | None
-
-
-class AnswerColumnEdge(msgspec.Struct):
-    """A null field is the whole dataset; a target that is a job means that the columns feed the job itself."""
-
-    source: str
-    source_field: str | None
-    target: str
-    target_field: str | None
-    job: str
-    origin: str
-    transformations: list[AnswerTransformation]
-
-
-class Hidden(msgspec.Struct):
-    nodes: int
-    reason: str | None
-
-
-class Lineage(msgspec.Struct):
-    root: str
-    direction: str
-    depth: int
-    as_of: dt.datetime
-    nodes: list[node.Node]
-    edges: list[AnswerEdge]
-    column_edges: list[AnswerColumnEdge]
-    hidden: Hidden
 
 
 class Walk:
@@ -181,12 +147,7 @@ async def lineage(database: Database, question: Question, live_runs: int = 10) -
 
 async def lineage_in(connection: Connection, question: Question, live_runs: int) -> Lineage:
     """`lineage` within a snapshot that the caller opened, for answers that ask more of the same moment."""
-    if question.direction not in DIRECTIONS:
-        raise InvalidQuestion(
-            f"direction {question.direction!r} is not one of {', '.join(DIRECTIONS)}", direction=question.direction
-        )
-    if not 0 <= question.depth <= 100:
-        raise InvalidQuestion("depth must be from 0 to 100", depth=question.depth)
+    check_reach(question.direction, question.depth)
     moment = Moment(question.as_of or "infinity", live_runs)
     row = await node_row(connection, question.node)
     if question.as_of is not None and row.first_seen > question.as_of:
@@ -206,6 +167,14 @@ async def lineage_in(connection: Connection, question: Question, live_runs: int)
         columns = _narrowed(walk, row, question.field, columns)
     nodes = await node.load(connection, walk.hops.keys(), moment.as_of)
     return _answer(question, row, walk, nodes, columns)
+
+
+def check_reach(direction: str, depth: int) -> None:
+    """Raise InvalidQuestion for a direction or depth that makes no sense."""
+    if direction not in DIRECTIONS:
+        raise InvalidQuestion(f"direction {direction!r} is not one of {', '.join(DIRECTIONS)}", direction=direction)
+    if not 0 <= depth <= 100:
+        raise InvalidQuestion("depth must be from 0 to 100", depth=depth)
 
 
 async def _start(walk: Walk, row: NodeRow) -> tuple[set[uuid.UUID], set[uuid.UUID]]:
@@ -259,6 +228,8 @@ def _answer(
     edges = [answer_edge(edge, nodes) for edge in walk.edges.values() if edge.source in nodes and edge.target in nodes]
     return Lineage(
         root=row.node_id,
+        roots=[row.node_id],
+        subject=FoundObject("DATASET" if row.type == "DATASET" else "JOB", row.node_id, row.name),
         direction=question.direction,
         depth=question.depth,
         as_of=question.as_of or dt.datetime.now(dt.UTC),
@@ -292,4 +263,9 @@ def column_answers(columns: list[ColumnEdge], nodes: dict[uuid.UUID, node.Node])
 def answer_edge(edge: Edge, nodes: dict[uuid.UUID, node.Node]) -> AnswerEdge:
     """An edge between two nodes of an answer."""
     origin = "MANUAL" if edge.manual else "DECLARED" if edge.declared else "OBSERVED"
-    return AnswerEdge(nodes[edge.source].id, nodes[edge.target].id, origin, edge.first_seen, edge.last_seen)
+    claim = Claim(
+        origin, "EXPLICIT" if edge.explicit else "TOLD", None if edge.manual else nodes[edge.job].id, edge.first_seen
+    )
+    relation = "READ" if edge.direction == "in" else "WROTE"
+    ends = nodes[edge.source].id, nodes[edge.target].id
+    return AnswerEdge(*ends, origin, edge.first_seen, edge.last_seen, relation, [claim])

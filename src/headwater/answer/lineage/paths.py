@@ -14,7 +14,8 @@ import msgspec
 
 from headwater.answer.lineage import inferred, node
 from headwater.answer.lineage.find import node_row
-from headwater.answer.lineage.lineage import AnswerEdge, answer_edge
+from headwater.answer.lineage.lineage import answer_edge
+from headwater.answer.lineage.lineage_answer import AnswerEdge
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.graph.explicit import feeds_unmentioned
 from headwater.graph.paths import Place, Search, Step

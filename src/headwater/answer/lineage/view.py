@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 import msgspec
 
 from headwater.answer.lineage import lineage, node
-from headwater.answer.lineage.lineage import AnswerColumnEdge, AnswerEdge, Lineage
+from headwater.answer.lineage.lineage_answer import AnswerColumnEdge, AnswerEdge, Lineage
 from headwater.answer.people.people import Owner, Words
 from headwater.errors import InvalidQuestion
 from headwater.graph.explicit import feeds
@@ -157,9 +157,13 @@ class _Drawing:
 
     def __init__(self, connection: Connection, found: Lineage, shape: Shape, moment: Moment) -> None:
         self.connection, self.found, self.shape, self.moment = connection, found, shape, moment
-        self.nodes = {n.id: n for n in found.nodes}
-        self.ids = {n.id: _row_id(n) for n in found.nodes}
-        self.flows = [Flow(e.source, e.target, e.origin, e.first_seen, e.last_seen) for e in found.edges]
+        self.nodes = {n.id: n for n in found.named_nodes()}
+        self.ids = {id_: _row_id(n) for id_, n in self.nodes.items()}
+        self.flows = [
+            Flow(e.source, e.target, e.origin, e.first_seen, e.last_seen)
+            for e in found.edges
+            if e.first_seen is not None and e.last_seen is not None
+        ]
         self.columns = list(found.column_edges)
         self.root = found.root
         self.filtered = Filtered(0, 0, 0, False)
@@ -374,11 +378,13 @@ class _Drawing:
         found = self.found
         return View(
             root=self.root,
+            roots=[self.root],
+            subject=found.subject,
             direction=found.direction,
             depth=found.depth,
             as_of=found.as_of,
             nodes=sorted(self.nodes.values(), key=lambda n: (n.hop, n.id)),
-            edges=_drawn_edges(self.flows),
+            edges=self._claimed(_drawn_edges(self.flows)),
             column_edges=self.columns,
             hidden=found.hidden,
             filtered=self.filtered,
@@ -387,9 +393,17 @@ class _Drawing:
             groups=[],
         )
 
+    def _claimed(self, edges: list[DrawnEdge]) -> list[DrawnEdge]:
+        """The same edges; one that stands for itself alone has its claims."""
+        told = {(edge.source, edge.target): edge for edge in self.found.edges}
+        for edge in edges:
+            if edge.count == 1 and not edge.via and (one := told.get((edge.source, edge.target))) is not None:
+                edge.relation, edge.claims = one.relation, one.claims
+        return edges
+
 
 def _drawn_edges(flows: Iterable[Flow]) -> list[DrawnEdge]:
-    return [DrawnEdge(*msgspec.structs.astuple(flow)) for flow in sorted(flows, key=lambda f: (f.source, f.target))]
+    return [DrawnEdge(**msgspec.structs.asdict(flow)) for flow in sorted(flows, key=lambda f: (f.source, f.target))]
 
 
 def _names(owners: object, words: Words) -> list[str]:

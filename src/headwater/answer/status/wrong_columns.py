@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from headwater.answer.lineage.run_walk import Place
+from headwater.answer.lineage.walk import Place
 from headwater.entities.needs.columns import ALL, Columns, Way, both, named
 from headwater.store.lineage.column_flow import WriteEvidence, WrittenDataset
 from headwater.store.lineage.run_lineage import RunKey

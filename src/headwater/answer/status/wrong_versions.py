@@ -16,9 +16,9 @@ import msgspec
 
 from headwater.answer.lineage import node
 from headwater.answer.lineage.catalog import owners_of
-from headwater.answer.lineage.correlation import fingerprint_of
-from headwater.answer.lineage.run_walk import Place, RunWalk
-from headwater.answer.status.wrong_columns import MOST, Reason, Spread, restricted
+from headwater.answer.lineage.run_records import RunRecords
+from headwater.answer.lineage.walk import Place
+from headwater.answer.status.wrong_columns import Reason, Spread, restricted
 from headwater.entities.needs.columns import ALL, Columns, named
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import version
@@ -39,7 +39,7 @@ class Search:
     """A spread that can be asked to go on from further runs: those that made instances which are wrong by their schedule. `begin` comes first."""
 
     _connection: Connection
-    _walk: RunWalk
+    _walk: RunRecords
 
     def __init__(self) -> None:
         # All who read, and of those who used a wrong column: the same where whole versions are wrong.
@@ -49,7 +49,7 @@ class Search:
 
     def begin(self, connection: Connection) -> None:
         """Search in this transaction."""
-        self._connection, self._walk = connection, RunWalk(connection, 0, MOST)
+        self._connection, self._walk = connection, RunRecords(connection)
 
     def share(self, walk: RunWalk) -> None:
         """Use a walk of the same transaction that has met what is to be condemned."""
@@ -258,7 +258,7 @@ def read_origin(kind: OriginKind, ref: str, columns: Sequence[str] = ()) -> Orig
             raise InvalidQuestion(
                 f"{ref[:100]!r} is not the id of a version; `headwater run lineage` shows them", field="ref"
             ) from None
-    if (fingerprint := fingerprint_of(ref)) is None:
+    if (fingerprint := version.fingerprint(ref)) is None:
         raise InvalidQuestion(f"{ref[:100]!r} is no fingerprint; `headwater fingerprint FILE` prints one", field="ref")
     if columns:
         raise InvalidQuestion("columns are of a run or a version; a content is wrong as a whole", field="columns")

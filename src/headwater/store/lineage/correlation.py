@@ -15,12 +15,13 @@ from headwater.store import sqlfile
 from headwater.store.arrays import Packed
 from headwater.store.database import Connection
 from headwater.store.events.rows import CorrelationEdgeRow, as_tuples
+from headwater.store.lineage.run_lineage import VersionRow
 
 # Steps up to which the closure is kept. A run's output is one step from the run and two from the run's input. What a chain costs grows with
 # it, and what is beyond is found as fast (docs/explanation/correlation.md has the measurement).
 BOUND = 50
 # More steps than any way has.
-_ALL = 1_000_000_000
+ALL = 1_000_000_000
 
 Direction = Literal["ancestors", "descendants"]
 
@@ -53,6 +54,7 @@ class Edge(msgspec.Struct, frozen=True):
     weight: int
     role: int
     refused: bool
+    at: dt.datetime
 
 
 class WrittenEdge(msgspec.Struct, frozen=True):
@@ -99,7 +101,7 @@ async def related(
     """
     queries = sqlfile.load("lineage/correlation")
     if depth is None or depth > bound:
-        far = _ALL if depth is None else depth
+        far = ALL if depth is None else depth
         return [
             (row[0], row[1])
             for row in await queries[f"{direction}_beyond"].many(
@@ -119,6 +121,22 @@ async def edges_among(connection: Connection, ids: Collection[uuid.UUID]) -> lis
     return [
         Edge(*row) for row in await sqlfile.load("lineage/correlation")["edges_among"].many(connection, ids=list(ids))
     ]
+
+
+async def versions_of(connection: Connection, ids: Collection[uuid.UUID]) -> list[tuple[uuid.UUID, bool, VersionRow]]:
+    """(item or content, whether its run wrote nothing else to the dataset, the version that it was written in)."""
+    if not ids:
+        return []
+    rows = await sqlfile.load("lineage/correlation")["versions_of"].many(connection, ids=list(ids))
+    return [(row[0], row[1], VersionRow(*row[2:])) for row in rows]
+
+
+async def written_in(connection: Connection, versions: Collection[uuid.UUID]) -> list[tuple[uuid.UUID, uuid.UUID]]:
+    """(version, item or content that its run wrote to its dataset)."""
+    if not versions:
+        return []
+    rows = await sqlfile.load("lineage/correlation")["written_in"].many(connection, ids=list(versions))
+    return [(row[0], row[1]) for row in rows]
 
 
 # -- upkeep: in the transaction that brought the edges, after everything else --
@@ -214,22 +232,20 @@ async def newest_of_dataset(connection: Connection, dataset: uuid.UUID) -> uuid.
     return rows[0][0] if rows else None
 
 
-async def how_many(connection: Connection, ids: Collection[uuid.UUID], *, up: bool, down: bool, depth: int) -> int:
-    """How many nodes are above (`up`) and below (`down`) these, which do not count; `depth` is at most `BOUND`."""
-    (count,) = await sqlfile.load("lineage/correlation")["how_many"].one(
-        connection, ids=list(ids), up=up, down=down, depth=depth
-    )
-    return int(count)
-
-
-async def just_beyond(
-    connection: Connection, upper: Collection[uuid.UUID], lower: Collection[uuid.UUID], known: Collection[uuid.UUID]
+async def how_many(
+    connection: Connection, ids: Collection[uuid.UUID], *, up: bool, down: bool, depth: int | None
 ) -> int:
-    """How many nodes that are not among the known ones stand directly above the upper or below the lower ones."""
-    (count,) = await sqlfile.load("lineage/correlation")["just_beyond"].one(
-        connection, upper=list(upper), lower=list(lower), known=list(known)
-    )
-    return int(count)
+    """How many nodes are above (`up`) and below (`down`) these, which do not count; `depth` None is all."""
+    if depth is not None and depth <= BOUND:
+        (count,) = await sqlfile.load("lineage/correlation")["how_many"].one(
+            connection, ids=list(ids), up=up, down=down, depth=depth
+        )
+        return int(count)
+    found: set[uuid.UUID] = set()
+    for direction, wanted in (("ancestors", up), ("descendants", down)):
+        if wanted:
+            found |= {id_ for id_, _ in await related(connection, ids, direction, depth, ALL)}  # type: ignore[arg-type]
+    return len(found - set(ids))
 
 
 async def writers(

@@ -124,8 +124,15 @@ async def instances_of_runs(connection: Connection, runs: Collection[uuid.UUID])
     """The instances whose current versions these runs made."""
     if not runs:
         return []
-    rows = await sqlfile.load(_QUERIES)["instances_of_runs"].many(connection, runs=[str(run) for run in runs])
-    return [InstanceRange(*row) for row in rows]
+    return [InstanceRange(*row[1:]) for row in await made_by_runs(connection, [str(run) for run in runs])]
+
+
+async def made_by_runs(connection: Connection, runs: Collection[str]) -> list[tuple[str, int, int, int]]:
+    """(run, entity, start, end) of the instances whose current versions these runs made."""
+    if not runs:
+        return []
+    rows = await sqlfile.load(_QUERIES)["instances_of_runs"].many(connection, runs=list(runs))
+    return [(row[3], row[0], row[1], row[2]) for row in rows]
 
 
 async def runs_of_instances(connection: Connection, windows: Sequence[Window]) -> set[str]:

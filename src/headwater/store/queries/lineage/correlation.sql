@@ -58,8 +58,30 @@ where depth <= %(depth)s group by 1 order by 2, 1 limit %(limit)s
 
 -- name: edges_among :many
 -- Edges between these nodes, refused ones too. Joined: in a plan that is kept a list is searched from its beginning for every row.
-select e.parent_id, e.child_id, e.weight, e.role, e.refused from unnest(%(ids)b::uuid[]) as p (id)
+select e.parent_id, e.child_id, e.weight, e.role, e.refused, e.at from unnest(%(ids)b::uuid[]) as p (id)
 join correlation_edges e on e.parent_id = p.id join unnest(%(ids)b::uuid[]) as c (id) on c.id = e.child_id order by 1, 2
+
+-- name: versions_of :many
+-- The versions that these items and contents were written in, and whether each is all that its run wrote to the dataset.
+select i.id,
+       not exists (select from correlation_edges x join correlation_items s on s.id = x.child_id
+                   where x.parent_id = w.id and x.role = 2 and s.dataset_id = i.dataset_id and s.id <> i.id),
+       v.id, coalesce(c.canonical_id, v.dataset_id), v.run_id, v.job_id, v.external_version, v.declared, v.first_at, v.written_at, v.lifecycle, v.rows, v.bytes, v.files
+from unnest(%(ids)b::uuid[]) as k (id) join correlation_items i on i.id = k.id
+join correlation_edges e on e.child_id = i.id and e.role = 2 and not e.refused
+join correlation_items w on w.id = e.parent_id and w.kind = 'RUN'
+join dataset_versions v on v.run_id = w.run_id and v.job_id = w.job_id and v.dataset_id = i.dataset_id
+left join dataset_canonical c on c.dataset_id = v.dataset_id
+where not (v.external_version = '' and exists (
+    select 1 from dataset_versions s where s.run_id = v.run_id and s.job_id = v.job_id and s.dataset_id = v.dataset_id and s.external_version <> ''))
+order by i.id, v.written_at, v.id
+
+-- name: written_in :many
+-- The items and contents that were written in these versions: (version, item or content).
+select v.id, i.id from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.id = k.id
+join correlation_items w on w.run_id = v.run_id and w.job_id = v.job_id and w.kind = 'RUN'
+join correlation_edges e on e.parent_id = w.id and e.role = 2 and not e.refused
+join correlation_items i on i.id = e.child_id and i.dataset_id = v.dataset_id order by 1, 2
 
 -- name: lock :exec
 -- One writer at a time looks after the closure; each sees what the one before it left. From here on nothing is cut short by its time: what an
@@ -164,14 +186,6 @@ select count(distinct id) from (
   union all
   select descendant_id from correlation_paths where %(down)s and ancestor_id = any(%(ids)b::uuid[]) and depth <= %(depth)s) found
 where not exists (select from unnest(%(ids)b::uuid[]) as k (known) where known = id)
-
--- name: just_beyond :one
--- How many nodes that are not known here stand directly above the one and below the other; edges that were refused lead nowhere.
-select count(distinct id) from (
-  select parent_id as id from correlation_edges where child_id = any(%(upper)b::uuid[]) and not refused
-  union all
-  select child_id from correlation_edges where parent_id = any(%(lower)b::uuid[]) and not refused) found
-where not exists (select from unnest(%(known)b::uuid[]) as k (known) where known = id)
 
 -- name: writers :many
 -- The runs that claim to have written these items: (item, run, job).

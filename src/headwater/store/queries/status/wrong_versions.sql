@@ -81,7 +81,7 @@ where p.dataset_id is not null
 
 -- name: instances_of_runs :many
 -- The instances whose current versions these runs made.
-select v.entity_id, v.start_, v.end_ from instance_versions v where v.run = any(%(runs)b::text[]) and v.run <> ''
+select v.entity_id, v.start_, v.end_, v.run from instance_versions v where v.run = any(%(runs)b::text[]) and v.run <> ''
   and not exists (select from instance_versions n where n.entity_id = v.entity_id and n.end_ > v.start_ and n.start_ < v.end_
                   and (n.produced_at, n.seq) > (v.produced_at, v.seq))
 

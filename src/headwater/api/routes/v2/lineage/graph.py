@@ -8,7 +8,7 @@ from litestar.datastructures import State
 from litestar.params import QueryParameter
 
 from headwater.answer.history import lineage_diff
-from headwater.answer.lineage import conflicts, lineage, paths, perspectives, view
+from headwater.answer.lineage import conflicts, lineage, paths, perspectives, view, zoom
 from headwater.api.routes.v2.parameters import (
     Depth,
     Flag,
@@ -26,13 +26,21 @@ from headwater.model.moments import aware
 @get("/lineage")
 async def get_lineage(
     state: State,
-    node: Text,
+    node: Annotated[
+        str,
+        QueryParameter(
+            max_length=20_000,
+            description="A dataset, job, column, run, version, instance or item, by its id or name, or a file's fingerprint.",
+        ),
+    ],
     direction: Text = "both",
     depth: Depth = 3,
     columns: Flag = False,
     field: OptionalText = None,
     max_nodes: MaxNodes = 2000,
     as_of: Time = None,
+    to: Annotated[str | None, QueryParameter(max_length=20_000, description="Only the shortest ways to this.")] = None,
+    wrong: Annotated[bool, QueryParameter(description="What may have made a run, version or instance wrong.")] = False,
     namespace: OneOrMore = None,
     tag: OneOrMore = None,
     type: OptionalText = None,
@@ -44,7 +52,7 @@ async def get_lineage(
     group: OptionalText = None,
     hide: OneOrMore = None,
 ) -> view.View:
-    """Return where a dataset or job comes from and what depends on it, optionally filtered, collapsed or grouped."""
+    """Return where something comes from and what depends on it; of datasets and jobs optionally filtered, collapsed or grouped."""
     question = lineage.Question(node, direction, depth, columns, field, max_nodes, aware(as_of))
     shape = view.Shape(
         tuple(namespace or ()),
@@ -58,11 +66,11 @@ async def get_lineage(
         group,
         tuple(hide or ()),
     )
-    if shape.plain:
-        plain = await lineage.lineage(state.database, question, state.settings.lineage.live_runs)
-        # A subset of a view's fields: described as a view, so clients have one shape to read.
-        return cast("view.View", plain)
-    return await view.view(state.database, question, shape, state.settings.lineage.live_runs)
+    answer = await zoom.lineage_of(
+        state.database, question, shape, zoom.Zoom(to, wrong), state.settings.lineage.live_runs
+    )
+    # A subset of a view's fields: described as a view, so clients have one shape to read.
+    return cast("view.View", answer)
 
 
 @get("/lineage/diff")

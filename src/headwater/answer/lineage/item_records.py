@@ -1,0 +1,118 @@
+"""Which items and contents runs read and wrote, and what caused a run: links for the walk, out of the closure.
+
+The closure has every pair of nodes with the fewest steps, so that a question of any width and depth costs a fixed number of statements: all links
+of what is above or below are given at once.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Collection
+
+from headwater.answer.lineage.walk import Item, Key, Link, Place, Step
+from headwater.model import version
+from headwater.store.database import Connection
+from headwater.store.lineage import correlation as store
+from headwater.store.lineage.run_lineage import VersionRow
+
+_RELATIONS = {0: "CAUSED", 1: "READ", 2: "WROTE", 3: "IS"}
+
+
+class ItemRecords:
+    """`rows`: items, contents and runs that were met. `written_in`: the versions that items and contents were written in, and whether each is all
+    that its run wrote to the dataset; these are links, too, if `versions`.
+    """
+
+    def __init__(
+        self, connection: Connection, max_nodes: int, as_of: dt.datetime | None = None, *, versions: bool = True
+    ) -> None:
+        self._connection, self._most, self._as_of, self._versions = connection, max_nodes, as_of, versions
+        self.rows: dict[uuid.UUID, store.Node] = {}
+        self.written_in: dict[Item, list[tuple[VersionRow, bool]]] = {}
+        self._ready: dict[str, list[Step]] = {}
+        self._whole: dict[str, set[uuid.UUID]] = {"upstream": set(), "downstream": set()}
+
+    def key(self, row: store.Node) -> Key:
+        """The node of the walk: a run is the same one that events tell of."""
+        return (row.run_id, row.job_id) if row.kind == "RUN" and row.run_id and row.job_id else Item(row.id)
+
+    def node_id(self, key: Key) -> uuid.UUID:
+        """The id of a node in the closure."""
+        id_ = _id(key)
+        assert id_ is not None
+        return id_
+
+    async def load(self, ids: Collection[uuid.UUID]) -> list[store.Node]:
+        """These items, contents and runs, as far as they are known."""
+        self.rows |= {row.id: row for row in await store.nodes(self._connection, set(ids) - self.rows.keys())}
+        return [self.rows[id_] for id_ in ids if id_ in self.rows]
+
+    async def preload(self, keys: Collection[Key], direction: str, steps: int) -> None:
+        """Load what is above and below these nodes at once, up to so many steps, before it is asked for."""
+        ways = ("upstream", "downstream") if direction == "both" else (direction,)
+        roots = [id_ for key in keys if (id_ := _id(key)) is not None]
+        met = {way: await self._reach(roots, way, max(steps, 1)) for way in ways}
+        found = await self._among({*roots, *(id_ for ids in met.values() for id_ in ids)})
+        for way, ids in met.items():
+            own = {*roots, *ids}
+            self._ready[way] = [
+                (self.key(self.rows[edge.parent]), self.key(self.rows[edge.child]), _link(edge))
+                for edge in found
+                if edge.refused or (edge.parent in own and edge.child in own)
+            ]
+
+    async def expand(self, keys: Collection[Key], direction: str, steps: int) -> list[Step]:
+        """Links to all that is above or below these nodes, up to so many steps; of items also to the versions that they are in."""
+        found = self._ready.pop(direction, [])
+        if ids := [id_ for key in keys if (id_ := _id(key)) is not None and id_ not in self._whole[direction]]:
+            met = await self._reach(ids, direction, steps)
+            found += [
+                (self.key(self.rows[edge.parent]), self.key(self.rows[edge.child]), _link(edge))
+                for edge in await self._among({*ids, *met})
+            ]
+        if self._versions and direction == "downstream":
+            items = {key for key in keys if isinstance(key, Item)}
+            await self.load_versions(items | {key for step in found for key in step[:2] if isinstance(key, Item)})
+            for item in items:
+                found += [(item, Place(row.dataset, row.id), _PART_OF) for row, _ in self.written_in.get(item, ())]
+        return found
+
+    async def _reach(self, ids: list[uuid.UUID], direction: str, steps: int) -> list[uuid.UUID]:
+        """What is above or below these, the nearest first."""
+        limit = self._most + len(ids) + 1
+        far = await store.related(
+            self._connection,
+            ids,
+            "ancestors" if direction == "upstream" else "descendants",
+            None if steps >= store.ALL else steps,
+            limit,
+        )
+        # Of the farthest there may be links that are not here.
+        last = far[-1][1] if len(far) >= limit else steps
+        self._whole[direction].update(ids, (id_ for id_, at in far if at < last))
+        return [id_ for id_, _ in far]
+
+    async def _among(self, ids: Collection[uuid.UUID]) -> list[store.Edge]:
+        """The edges between these nodes."""
+        found = await store.edges_among(self._connection, ids) if ids else []
+        await self.load(ids)
+        return [edge for edge in found if self._as_of is None or edge.at <= self._as_of]
+
+    async def load_versions(self, items: Collection[Item]) -> None:
+        """Load which versions these items and contents were written in."""
+        new = items - self.written_in.keys()
+        self.written_in |= {item: [] for item in new}
+        for id_, alone, row in await store.versions_of(self._connection, {item.id for item in new}):
+            self.written_in[Item(id_)].append((row, alone))
+
+
+_PART_OF = Link("PART", "TOLD", weight=0)
+
+
+def _id(key: Key) -> uuid.UUID | None:
+    if isinstance(key, Item):
+        return key.id
+    return version.correlated_run_id(*key) if isinstance(key, tuple) else None
+
+
+def _link(edge: store.Edge) -> Link:
+    return Link(_RELATIONS[edge.role], "TOLD", weight=edge.weight, refused=edge.refused, since=edge.at)

@@ -1,0 +1,227 @@
+"""The lineage of single runs, versions, items, files and instances: one walk, over all that events and schedules say of them.
+
+Which version a run read is known exactly where it names a version, an item or a content; else by the time at which it began, and the claim says
+so. A run that names the items which it read of a dataset has read nothing else of it.
+"""
+
+import datetime as dt
+import uuid
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+
+import msgspec
+
+from headwater.answer.lineage.item_records import ItemRecords
+from headwater.answer.lineage.lineage_answer import AnswerEdge, Claim, Hidden, Lineage, Node, VersionNode
+from headwater.answer.lineage.record_nodes import RecordNodes
+from headwater.answer.lineage.run_records import RunRecords
+from headwater.answer.lineage.walk import Instances, Item, Key, Link, Place, Source, Walk
+from headwater.answer.objects import FoundObject
+from headwater.answer.status.instance_links import InstanceLinks, instances_of
+from headwater.errors import NotFound
+from headwater.store.database import Connection
+from headwater.store.lineage import correlation as item_store
+from headwater.store.lineage import run_lineage as store
+
+# One content may lie in many datasets: so many are roots, the newest.
+MOST_ROOTS = 100
+
+
+class Question(msgspec.Struct, frozen=True):
+    """`depth` counts versions: 1 is what a run itself read and wrote."""
+
+    direction: str = "both"
+    depth: int = 3
+    max_nodes: int = 2000
+    as_of: dt.datetime | None = None
+
+
+class Records:
+    """A walk from one or more records, and what it stands on."""
+
+    def __init__(self, connection: Connection, question: Question) -> None:
+        self._connection, self._question = connection, question
+        self.runs = RunRecords(connection, question.as_of, by_item=True)
+        self.items = ItemRecords(connection, question.max_nodes, question.as_of)
+        self.nodes = RecordNodes(self.runs, self.items)
+        self.schedule: InstanceLinks | None = None
+        self.notes: list[str] = []
+        self._roots: list[Key] = []
+
+    async def begin(self, subjects: Collection[FoundObject]) -> None:
+        """Find the roots. Raises NotFound for what was not known at the time."""
+        for one in subjects:
+            if one.type == "RUN":
+                await self._begin_run(uuid.UUID(one.id))
+            elif one.type == "VERSION":
+                await self._begin_version(uuid.UUID(one.id))
+            elif one.type == "ITEM":
+                self._roots += [self.items.key(row) for row in await self.items.load([uuid.UUID(one.id)])]
+            elif one.type == "CONTENT":
+                await self._begin_content(one.id)
+            else:
+                await self._begin_instance(one)
+        if len(subjects) > 1:
+            self.notes.append(
+                f"{' and '.join(sorted(one.type.lower() for one in subjects))} have this id; all are roots"
+            )
+
+    async def _begin_run(self, run: uuid.UUID) -> None:
+        keys = await store.family(self._connection, run, self.runs.as_of, self._question.max_nodes + 1)
+        self._roots += await self.runs.load_runs(keys)
+        jobs = len({job for id_, job in keys if id_ == run})
+        if not keys:
+            raise NotFound(f"run {run} was not yet reported at {self.runs.as_of}", run=str(run))
+        if jobs > 1:
+            self.notes.append(f"{jobs} jobs have a run with this id; all are roots")
+
+    async def _begin_version(self, id_: uuid.UUID) -> None:
+        self.runs.versions |= await store.versions(self._connection, [id_])
+        self._roots.append(Place(self.runs.versions[id_].dataset, id_))
+        if self._question.direction != "upstream":
+            within = await self.items.load([item for _, item in await item_store.written_in(self._connection, [id_])])
+            self._roots += [self.items.key(row) for row in within]
+
+    async def _begin_content(self, fingerprint: str) -> None:
+        rows, notes = await newest_contents(self._connection, self.items, fingerprint)
+        self.notes += notes
+        self._roots += [self.items.key(row) for row in rows]
+
+    async def _begin_instance(self, one: FoundObject) -> None:
+        assert one.entity is not None and one.instance is not None  # noqa: PT018
+        self.schedule = await InstanceLinks.load(
+            self._connection, one.entity, [one.instance], self._question.as_of, self._question.direction
+        )
+        self._roots.append(Instances(one.entity))
+        # The version that the instance is: it is walked from, too.
+        self.schedule.versions = await self.schedule.written(self.runs)
+        self._roots += self.schedule.versions
+
+    async def walk(self) -> Walk:
+        """Walk from the roots."""
+        sources: list[Source] = [self.runs, self.items]
+        if self.schedule is not None:
+            sources.append(self.schedule)
+        walk = Walk(sources, self._roots, self._question.max_nodes)
+        limit = max(0, 2 * self._question.depth - isinstance(self._roots[0], tuple))
+        await self.items.preload(walk.roots, self._question.direction, limit)
+        await walk.go(self._question.direction, limit)
+        if self._question.direction != "downstream":
+            await self.runs.join_writers(walk)
+        await self.items.load_versions({key for key in walk.steps if isinstance(key, Item)})
+        await self.nodes.load(self._connection, walk.steps.keys())
+        return walk
+
+
+async def newest_contents(
+    connection: Connection, items: ItemRecords, fingerprint: str
+) -> tuple[list[item_store.Node], list[str]]:
+    """The contents with a fingerprint, and the items that are such a content, the newest first; and what there is to know of them."""
+    rows = await items.load(await item_store.of_version(connection, fingerprint))
+    rows.sort(key=lambda row: (row.at, row.id), reverse=True)
+    places = len({(row.dataset_id, row.part) for row in rows})
+    notes = [f"the content lies in {places} places; all are roots"] if places > 1 else []
+    if len(rows) > MOST_ROOTS:
+        notes = [f"the content was met {len(rows)} times in {places} places; the newest {MOST_ROOTS} are roots"]
+    return rows[:MOST_ROOTS], notes
+
+
+async def record_lineage(connection: Connection, question: Question, subjects: Collection[FoundObject]) -> Lineage:
+    """Lineage of what is no dataset and no job. Raises NotFound for what was not known at the time."""
+    records = Records(connection, question)
+    await records.begin(subjects)
+    walk = await records.walk()
+    ids = records.nodes.ids(walk)
+    if records.schedule is not None and (own := records.schedule.same_as()) is not None:
+        ids[Instances(records.schedule.entity)] = ids[own]
+    together: dict[str, list[Key]] = defaultdict(list)
+    for key in walk.steps:
+        together[ids[key]].append(key)
+    made = await instances_of(connection, {str(key[0]) for key in walk.steps if isinstance(key, tuple)})
+    nodes = [_node(records, walk, id_, keys) for id_, keys in together.items()]
+    _name_instances(nodes, records, together, made)
+    hidden = walk.hidden()
+    reason = f"max_nodes={question.max_nodes} reached" if walk.capped else f"depth={question.depth} reached"
+    notes = list(records.notes)
+    if records.runs.unchecked:
+        notes.append(f"{records.runs.unchecked} jobs have more runs that may have read a version than were checked")
+    roots = list(dict.fromkeys(ids[key] for key in walk.roots if key in ids))
+    return Lineage(
+        root=roots[0],
+        roots=roots,
+        direction=question.direction,
+        depth=question.depth,
+        as_of=question.as_of or dt.datetime.now(dt.UTC),
+        nodes=sorted(nodes, key=lambda n: (n.hop, n.id)),
+        edges=_edges(records, walk, ids),
+        column_edges=[],
+        hidden=Hidden(len(hidden) + walk.capped, reason if hidden or walk.capped else None),
+        notes=notes,
+    )
+
+
+def _node(records: Records, walk: Walk, id_: str, keys: list[Key]) -> Node:
+    if records.schedule is not None and isinstance(keys[0], Instances) and len(keys) == 1:
+        made = records.schedule.node(id_, keys[0], walk.hop(keys[0]))
+        made.hidden_upstream, made.hidden_downstream = (
+            walk.hidden_at(keys[0], way) for way in ("upstream", "downstream")
+        )
+        return made
+    return records.nodes.node(walk, id_, [key for key in keys if not isinstance(key, Instances)])
+
+
+def _name_instances(
+    nodes: Collection[Node], records: Records, together: Mapping[str, list[Key]], made: Mapping[str, list[str]]
+) -> None:
+    """Say of which instances a version is the current one, where a run wrote one version alone."""
+    written: dict[str, list[VersionNode]] = defaultdict(list)
+    for one in nodes:
+        if isinstance(one, VersionNode):
+            writer = next(
+                (w for key in together[one.id] if isinstance(key, Place) and (w := records.runs.writer_of(key))), None
+            )
+            if writer is not None:
+                written[str(writer[0])].append(one)
+    for run, instances in made.items():
+        if len(written[run]) == 1:
+            written[run][0].instances = instances
+
+
+def _edges(records: Records, walk: Walk, ids: Mapping[Key, str]) -> list[AnswerEdge]:
+    found: dict[tuple[str, str], AnswerEdge] = {}
+    for (source, target), link in walk.links.items():
+        if source not in ids or target not in ids:
+            continue
+        ends = ids[source], ids[target]
+        if ends[0] == ends[1]:
+            continue
+        claim = _claim(records, source, target, link)
+        edge = found.get(ends)
+        if edge is None:
+            edge = found[ends] = AnswerEdge(*ends, claim.origin, claim.since, claim.since, link.relation, [claim])
+        elif claim not in edge.claims:
+            edge.claims.append(claim)
+            if edge.relation in {"IS", "PART"}:
+                edge.relation = link.relation
+            if claim.since is not None:
+                edge.first_seen = min(edge.first_seen or claim.since, claim.since)
+                edge.last_seen = max(edge.last_seen or claim.since, claim.since)
+            if edge.origin == "DECLARED":
+                edge.origin = claim.origin
+        edge.refused = edge.refused or link.refused
+        edge.parts = edge.parts or [msgspec.json.decode(part) for part in link.parts]
+    return sorted(found.values(), key=lambda edge: (edge.source, edge.target))
+
+
+def _claim(records: Records, source: Key, target: Key, link: Link) -> Claim:
+    if link.by is not None:
+        return Claim("SCHEDULE", link.evidence, link.by, link.since)
+    run = target if link.relation == "READ" else source
+    row = records.runs.rows.get(run) if isinstance(run, tuple) else None
+    since = link.since
+    if since is None and link.relation == "WROTE" and isinstance(target, Place) and target.version is not None:
+        since = records.runs.versions[target.version].written_at
+    if since is None and row is not None:
+        since = row.began
+    by = f"run:{run[0]}" if isinstance(run, tuple) else None
+    return Claim("DECLARED" if link.declared else "OBSERVED", link.evidence, by, since)

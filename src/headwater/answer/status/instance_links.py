@@ -1,0 +1,138 @@
+"""Which instances need which, by their schedules, and which runs made them: links for the walk, and how instances look in it."""
+
+import datetime as dt
+from collections.abc import Collection, Mapping, Sequence
+
+from headwater.answer.lineage.lineage_answer import InstancesNode
+from headwater.answer.lineage.run_records import RunRecords
+from headwater.answer.lineage.walk import Instances, Key, Link, Place, Step
+from headwater.answer.status.declared import declared
+from headwater.answer.status.wrong_versions import run_ids
+from headwater.entities.declaration.stored_declarations import StoredDeclarations
+from headwater.entities.status.marks import Marks, by_entity
+from headwater.entities.status.taint import Facts, Hit, Reached, suspects, tainted
+from headwater.entities.time import ranges
+from headwater.entities.time.ordinals import NONE, Ordinals
+from headwater.store.database import Connection
+from headwater.store.status import status as store
+from headwater.store.status import wrong_versions as run_store
+
+_AGAINST = (
+    ("tainted", "known to be wrong"),
+    ("suspect", "a check failed"),
+    ("inherited", "made from what is wrong"),
+    ("deleted", "deleted since"),
+    ("stale", "made from what was made again since"),
+)
+
+
+class InstanceLinks:
+    """What some instances of an entity need, and what needs them, as far as it is there. `seq`: the last report that counts."""
+
+    def __init__(self, held: StoredDeclarations, entity: str, some: Ordinals, seq: int) -> None:
+        self.held, self.entity, self.some, self.seq = held, entity, some, seq
+        self.versions: list[Place] = []
+        self._makers: set[tuple[object, object]] = set()
+        self._marks: dict[str, Marks] = {}
+        self._reached: dict[str, Reached] = {}
+
+    @classmethod
+    async def load(
+        cls,
+        connection: Connection,
+        entity: str,
+        instances: Sequence[str],
+        as_of: dt.datetime | None,
+        direction: str = "both",
+    ) -> "InstanceLinks":
+        """Read the schedules of a time. NotFound for an entity, InvalidPeriod for instances, that are none."""
+        held = await declared(connection, as_of)
+        some = ranges.read(held.instances(entity), instances)
+        seq = (await store.last(connection))[0] if as_of is None else await store.seq_at(connection, as_of)
+        self = cls(held, entity, some, seq)
+        for way, follow in (("upstream", suspects), ("downstream", tainted)):
+            if direction not in {"both", way}:
+                continue
+            reach = {name: hit.instances for name, hit in follow(held.graph, {entity: some}).hits.items()}
+            windows = [(held.number(name), each.first, each.end) for name, each in reach.items() if each]
+            marks = by_entity(await store.marks(connection, windows))
+            self._marks |= {name: marks.get(held.number(name), Marks()) for name in reach}
+            self._reached[way] = follow(held.graph, {entity: some}, Facts(exist=self._exist))
+        window = (held.number(entity), some.first, some.end)
+        made = run_ids(await run_store.runs_of_instances(connection, [window]))
+        self._makers = set(await run_store.run_keys(connection, made))
+        return self
+
+    def _exist(self, name: str) -> Ordinals:
+        # What is asked about counts whether it is there or not.
+        there = self._marks[name].exist | self._marks[name].of("deleted") if name in self._marks else NONE
+        return there | self.some if name == self.entity else there
+
+    def hits(self, direction: str) -> Mapping[str, Hit]:
+        """What is reached of each entity but the one asked about itself."""
+        found = self._reached[direction].hits.items() if direction in self._reached else ()
+        return {name: hit for name, hit in found if name != self.entity or hit.depth}
+
+    async def written(self, runs: RunRecords) -> list[Place]:
+        """The versions that the runs which made these instances wrote, where each wrote one alone."""
+        found = await runs.written_by(self._makers)  # type: ignore[arg-type]
+        return [next(iter(mine)) for mine in found.values() if len(mine) == 1]
+
+    def same_as(self) -> Place | None:
+        """The one version that the instance is; None where it is not one."""
+        return self.versions[0] if self.some.count == 1 and len(self.versions) == 1 else None
+
+    async def expand(self, keys: Collection[Key], direction: str, steps: int) -> list[Step]:
+        """All links at once: they are known from the beginning."""
+        if Instances(self.entity) not in keys:
+            return []
+        found: list[Step] = []
+        for hit in self.hits(direction).values():
+            link = hit.witness
+            if link is not None and link.upstream != link.downstream:
+                needs = Link("NEEDS", "SCHEDULE", weight=2, by=f"entity:{link.downstream}")
+                found.append((Instances(link.upstream), Instances(link.downstream), needs))
+        if direction == "upstream":
+            found += [(run, Instances(self.entity), Link("MADE", "TOLD")) for run in self._makers]  # type: ignore[misc]
+        return found
+
+    def node(self, id_: str, key: Instances, hop: int) -> InstancesNode:
+        """The instances of an entity that are part of the answer, and what speaks against them."""
+        hit = next((hits[key.entity] for way in self._reached if key.entity in (hits := self.hits(way))), None)
+        some = self.some if key.entity == self.entity or hit is None else hit.instances
+        of_ = self.held.instances(key.entity)
+        _, against, those = self.against(key.entity, some)
+        texts = ranges.written(of_, some)
+        return InstancesNode(
+            id=id_,
+            entity=key.entity,
+            label=f"{key.entity} {', '.join(texts[:3])}{' …' if len(texts) > 3 else ''}",
+            instances=texts,
+            count=some.count,
+            hop=hop,
+            through=str((hit and hit.witness) or ""),
+            against=against or None,
+            of_these=ranges.written(of_, those),
+        )
+
+    def against(self, entity: str, some: Ordinals) -> tuple[int, str, Ordinals]:
+        """The worst that is known of some of these instances: its rank (the worst is 0), in words, and of which."""
+        marks = self._marks.get(entity, Marks())
+        for place, (kind, why) in enumerate(_AGAINST):
+            if those := some & marks.of(kind):  # type: ignore[arg-type]
+                return place, why, those
+        return len(_AGAINST), "", NONE
+
+
+async def instances_of(connection: Connection, runs: Collection[str]) -> dict[str, list[str]]:
+    """Run → `ENTITY@INSTANCE` of the current versions that it made; only of runs that made any."""
+    rows = await run_store.made_by_runs(connection, runs)
+    if not rows:
+        return {}
+    held = await declared(connection)
+    found: dict[str, list[str]] = {}
+    for run, number, start, end in rows:
+        if (name := held.names.get(number)) is not None:
+            texts = ranges.written(held.instances(name), Ordinals.between(start, end))
+            found.setdefault(run, []).extend(f"{name}@{text}" for text in texts)
+    return found

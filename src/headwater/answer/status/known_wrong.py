@@ -1,0 +1,69 @@
+"""What is known to be wrong now: by verdicts on runs, versions and contents, and by marks on the instances that runs made."""
+
+import contextlib
+from collections.abc import Iterable
+
+from headwater.answer.lineage.lineage_answer import InstancesNode, Node, RunNode, VersionNode
+from headwater.answer.status.wrong_versions import Search
+from headwater.errors import NotFound
+from headwater.store.database import Connection
+from headwater.store.status import incidents as store
+from headwater.store.status import status as status_store
+from headwater.store.status import wrong_versions as origin_store
+
+_CONDEMNED, _FAILED, _USED = "known to be wrong", "it failed", "made from what is wrong"
+_RANKS = {
+    _CONDEMNED: 0,
+    "a check failed": 1,
+    _FAILED: 1,
+    _USED: 2,
+    "deleted since": 3,
+    "made from what was made again since": 4,
+}
+
+
+class KnownWrong:
+    """`why`: by the id of a run or version, or a fingerprint."""
+
+    def __init__(self) -> None:
+        self.why: dict[str, str] = {}
+
+    @classmethod
+    async def load(cls, connection: Connection) -> "KnownWrong":
+        """Read all incidents that are not retracted."""
+        self = cls()
+        found, _ = await store.page(connection, None, 10_000, 0)
+        open_ = [one.id for one in found if one.state != "retracted"]
+        for origins in (await origin_store.origins(connection, open_)).values():
+            self.why |= {one.ref: _CONDEMNED for one in origins}
+            search = Search()
+            search.begin(connection)
+            for origin in origins:
+                with contextlib.suppress(NotFound):
+                    await search.condemn([origin])
+            for place in search.found.places:
+                if place.version is not None:
+                    self.why.setdefault(str(place.version), _USED)
+            for run, _ in search.found.runs:
+                self.why.setdefault(str(run), _USED)
+        for kind, why in (("tainted", _CONDEMNED), ("inherited", _USED)):
+            windows = [
+                (row.entity_id, row.start_, row.end_) for row in await status_store.marks_by_kind(connection, [kind])
+            ]
+            for text in await origin_store.runs_of_instances(connection, windows):
+                self.why.setdefault(text, why)
+        return self
+
+    def judge(self, nodes: Iterable[Node]) -> dict[str, int]:
+        """Say of each node what speaks against it; the ids of those against which something does, with its rank, the worst 0."""
+        rank: dict[str, int] = {}
+        for one in nodes:
+            if isinstance(one, RunNode):
+                failed = _FAILED if one.effective_state in {"FAILED", "ABORTED"} else None
+                one.against = self.why.get(one.run_id) or failed
+            elif isinstance(one, VersionNode):
+                ids = (one.version_id, one.item, one.external_version)
+                one.against = next((self.why[id_] for id_ in ids if id_ in self.why), None)
+            if isinstance(one, RunNode | VersionNode | InstancesNode) and one.against:
+                rank[one.id] = _RANKS[one.against]
+        return rank
