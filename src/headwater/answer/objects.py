@@ -4,11 +4,9 @@ Refuses to choose: a text that is several things has candidates and no object.
 """
 
 from collections.abc import Iterable
-from typing import Literal
-
-import msgspec
 
 from headwater.answer.lineage.find import Resolution, node_row, resolve
+from headwater.answer.lineage.lineage_answer import FoundObject, FoundObjects
 from headwater.answer.lineage.node import fields_of
 from headwater.answer.lineage.runs import parts_of_ids
 from headwater.answer.status.declared import declared
@@ -22,33 +20,6 @@ from headwater.store.history import facets as facet_store
 from headwater.store.lineage import correlation, runs
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage import run_lineage as run_store
-
-Type = Literal["DATASET", "COLUMN", "JOB", "RUN", "VERSION", "INSTANCE", "ENTITY", "ITEM", "CONTENT"]
-
-
-class FoundObject(msgspec.Struct, frozen=True):
-    """`id`: of a dataset or job its node id; of a run, a version or an item its id; of a content its fingerprint; of an instance `ENTITY@INSTANCE`.
-
-    `node`: the dataset of a column, version or instance; the job of a run. `column`; `entity` and `instance`, of an instance; `entity` of a dataset
-    with one schedule; `run`: the id of the run that wrote a version.
-    """
-
-    type: Type
-    id: str
-    label: str
-    node: str | None = None
-    column: str | None = None
-    entity: str | None = None
-    instance: str | None = None
-    run: str | None = None
-
-
-class FoundObjects(msgspec.Struct, frozen=True):
-    """`object`: what is meant, if it is one thing; else `candidates`; where nothing is meant, `suggestions`: node ids that are near."""
-
-    object: FoundObject | None
-    candidates: list[FoundObject]
-    suggestions: list[str]
 
 
 async def find_object(database: Database, text: str) -> FoundObjects:

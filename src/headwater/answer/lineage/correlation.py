@@ -13,7 +13,6 @@ from headwater.answer.lineage.find import node_row
 from headwater.answer.lineage.item_records import ItemRecords
 from headwater.answer.lineage.lineage_answer import RunNode, Skipped
 from headwater.answer.lineage.record_nodes import RecordNodes
-from headwater.answer.lineage.records import newest_contents
 from headwater.answer.lineage.run_records import RunRecords
 from headwater.answer.lineage.runs import RunRef
 from headwater.answer.lineage.walk import ALL, Item, Key, Walk
@@ -104,7 +103,7 @@ async def correlation(database: Database, question: Question) -> Correlation:
     """
     depth = _checked(question)
     async with database.snapshot() as connection:
-        items = ItemRecords(connection, question.max_nodes, versions=False)
+        items = ItemRecords(connection, question.max_nodes)
         matched, rows, notes = await _roots(connection, items, question)
         walk = Walk([items], [items.key(row) for row in rows], question.max_nodes)
         direction, limit = DIRECTIONS[question.direction], ALL if depth is None else depth
@@ -158,7 +157,7 @@ async def _roots(
     """As what the id was found, the roots, and what there is to know of them."""
     text = question.id.strip()
     if fingerprint := version.fingerprint(text):
-        rows, notes = await newest_contents(connection, items, fingerprint)
+        rows, notes = await items.newest_contents(fingerprint)
         if not rows:
             raise NotFound(f"no event reports the content {fingerprint} as read or written", fingerprint=fingerprint)
         return "FINGERPRINT", rows, notes

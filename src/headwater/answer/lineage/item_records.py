@@ -14,20 +14,28 @@ from headwater.store.database import Connection
 from headwater.store.lineage import correlation as store
 from headwater.store.lineage.run_lineage import VersionRow
 
+# One content may lie in many datasets: so many are roots, the newest.
+_MOST_ROOTS = 100
 _RELATIONS = {0: "CAUSED", 1: "READ", 2: "WROTE", 3: "IS"}
 
 
 class ItemRecords:
     """`rows`: items, contents and runs that were met. `written_in`: the versions that items and contents were written in, and whether each is all
-    that its run wrote to the dataset; these are links, too, if `versions`.
+    that its run wrote to the dataset; these are links, too, if there are `versions` to add them to.
     """
 
     def __init__(
-        self, connection: Connection, max_nodes: int, as_of: dt.datetime | None = None, *, versions: bool = True
+        self,
+        connection: Connection,
+        max_nodes: int,
+        as_of: dt.datetime | None = None,
+        *,
+        versions: dict[uuid.UUID, VersionRow] | None = None,
     ) -> None:
         self._connection, self._most, self._as_of, self._versions = connection, max_nodes, as_of, versions
         self.rows: dict[uuid.UUID, store.Node] = {}
         self.written_in: dict[Item, list[tuple[VersionRow, bool]]] = {}
+        self._roots: set[Item] = set()
         self._ready: dict[str, list[Step]] = {}
         self._whole: dict[str, set[uuid.UUID]] = {"upstream": set(), "downstream": set()}
 
@@ -46,8 +54,19 @@ class ItemRecords:
         self.rows |= {row.id: row for row in await store.nodes(self._connection, set(ids) - self.rows.keys())}
         return [self.rows[id_] for id_ in ids if id_ in self.rows]
 
+    async def newest_contents(self, fingerprint: str) -> tuple[list[store.Node], list[str]]:
+        """The contents with a fingerprint, and the items that are such a content, the newest first; and what there is to know of them."""
+        rows = await self.load(await store.of_version(self._connection, fingerprint))
+        rows.sort(key=lambda row: (row.at, row.id), reverse=True)
+        places = len({(row.dataset_id, row.part) for row in rows})
+        notes = [f"the content lies in {places} places; all are roots"] if places > 1 else []
+        if len(rows) > _MOST_ROOTS:
+            notes = [f"the content was met {len(rows)} times in {places} places; the newest {_MOST_ROOTS} are roots"]
+        return rows[:_MOST_ROOTS], notes
+
     async def preload(self, keys: Collection[Key], direction: str, steps: int) -> None:
-        """Load what is above and below these nodes at once, up to so many steps, before it is asked for."""
+        """Load what is above and below these nodes, the roots, at once, up to so many steps, before it is asked for."""
+        self._roots = {key for key in keys if isinstance(key, Item)}
         ways = ("upstream", "downstream") if direction == "both" else (direction,)
         roots = [id_ for key in keys if (id_ := _id(key)) is not None]
         met = {way: await self._reach(roots, way, max(steps, 1)) for way in ways}
@@ -61,7 +80,7 @@ class ItemRecords:
             ]
 
     async def expand(self, keys: Collection[Key], direction: str, steps: int) -> list[Step]:
-        """Links to all that is above or below these nodes, up to so many steps; of items also to the versions that they are in."""
+        """Links to all that is above or below these nodes, up to so many steps; of roots also to the versions that they are in."""
         found = self._ready.pop(direction, [])
         if ids := [id_ for key in keys if (id_ := _id(key)) is not None and id_ not in self._whole[direction]]:
             met = await self._reach(ids, direction, steps)
@@ -69,9 +88,10 @@ class ItemRecords:
                 (self.key(self.rows[edge.parent]), self.key(self.rows[edge.child]), _link(edge))
                 for edge in await self._among({*ids, *met})
             ]
-        if self._versions and direction == "downstream":
-            items = {key for key in keys if isinstance(key, Item)}
-            await self.load_versions(items | {key for step in found for key in step[:2] if isinstance(key, Item)})
+        if self._versions is not None and direction == "downstream":
+            # All others are come to from the run that wrote them, and so are their versions.
+            items = self._roots.intersection(keys)
+            await self.load_versions(items)
             for item in items:
                 found += [(item, Place(row.dataset, row.id), _PART_OF) for row, _ in self.written_in.get(item, ())]
         return found
@@ -103,6 +123,8 @@ class ItemRecords:
         self.written_in |= {item: [] for item in new}
         for id_, alone, row in await store.versions_of(self._connection, {item.id for item in new}):
             self.written_in[Item(id_)].append((row, alone))
+            if self._versions is not None:
+                self._versions[row.id] = row
 
 
 _PART_OF = Link("PART", "TOLD", weight=0)

@@ -19,10 +19,10 @@ from headwater.answer.lineage.lineage_answer import (
     AnswerEdge,
     AnswerTransformation,
     Claim,
+    FoundObject,
     Hidden,
     Lineage,
 )
-from headwater.answer.objects import FoundObject
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.graph.explicit import feeds
 from headwater.graph.reach import ColumnGraph

@@ -1,12 +1,39 @@
 """The one shape of lineage, at every zoom: nodes, edges with who claims them, what was left out, and what the question was taken to be about."""
 
 import datetime as dt
+from typing import Literal
 
 import msgspec
 
 from headwater.answer.lineage import node
 from headwater.answer.lineage.runs import RunRef
-from headwater.answer.objects import FoundObject
+
+Type = Literal["DATASET", "COLUMN", "JOB", "RUN", "VERSION", "INSTANCE", "ENTITY", "ITEM", "CONTENT"]
+
+
+class FoundObject(msgspec.Struct, frozen=True):
+    """`id`: of a dataset or job its node id; of a run, a version or an item its id; of a content its fingerprint; of an instance `ENTITY@INSTANCE`.
+
+    `node`: the dataset of a column, version or instance; the job of a run. `column`; `entity` and `instance`, of an instance; `entity` of a dataset
+    with one schedule; `run`: the id of the run that wrote a version.
+    """
+
+    type: Type
+    id: str
+    label: str
+    node: str | None = None
+    column: str | None = None
+    entity: str | None = None
+    instance: str | None = None
+    run: str | None = None
+
+
+class FoundObjects(msgspec.Struct, frozen=True):
+    """`object`: what is meant, if it is one thing; else `candidates`; where nothing is meant, `suggestions`: node ids that are near."""
+
+    object: FoundObject | None
+    candidates: list[FoundObject]
+    suggestions: list[str]
 
 
 class Claim(msgspec.Struct, frozen=True):

@@ -25,6 +25,9 @@ _AGAINST = (
     ("stale", "made from what was made again since"),
 )
 
+# So many instances of one entity are looked at one by one.
+_MOST_NAMED = 1000
+
 
 class InstanceLinks:
     """What some instances of an entity need, and what needs them, as far as it is there. `seq`: the last report that counts."""
@@ -78,10 +81,6 @@ class InstanceLinks:
         found = await runs.written_by(self._makers)  # type: ignore[arg-type]
         return [next(iter(mine)) for mine in found.values() if len(mine) == 1]
 
-    def same_as(self) -> Place | None:
-        """The one version that the instance is; None where it is not one."""
-        return self.versions[0] if self.some.count == 1 and len(self.versions) == 1 else None
-
     async def expand(self, keys: Collection[Key], direction: str, steps: int) -> list[Step]:
         """All links at once: they are known from the beginning."""
         if Instances(self.entity) not in keys:
@@ -96,21 +95,38 @@ class InstanceLinks:
             found += [(run, Instances(self.entity), Link("MADE", "TOLD")) for run in self._makers]  # type: ignore[misc]
         return found
 
-    def node(self, id_: str, key: Instances, hop: int) -> InstancesNode:
-        """The instances of an entity that are part of the answer, and what speaks against them."""
+    def _of(self, key: Instances) -> tuple[Ordinals, str]:
+        """The instances of an entity that are part of the answer, and what led to them."""
         hit = next((hits[key.entity] for way in self._reached if key.entity in (hits := self.hits(way))), None)
-        some = self.some if key.entity == self.entity or hit is None else hit.instances
+        return (self.some, "") if key.entity == self.entity or hit is None else (hit.instances, str(hit.witness or ""))
+
+    def names(self, key: Instances) -> dict[str, int]:
+        """`ENTITY@INSTANCE` → its ordinal, one by one; none of more than a thousand."""
+        some, of_ = self._of(key)[0], self.held.instances(key.entity)
+        if some.count > _MOST_NAMED:
+            return {}
+        return {
+            f"{key.entity}@{ranges.written(of_, Ordinals.between(at, at + 1))[0]}": at for at in some.members().tolist()
+        }
+
+    def node(self, key: Instances, hop: int, without: Collection[str]) -> InstancesNode | None:
+        """The instances of an entity and what speaks against them, but for those that are other nodes; None if all are."""
+        some, through = self._of(key)
+        names = self.names(key) if without else {}
+        some -= Ordinals.of([names[name] for name in without])
+        if not some:
+            return None
         of_ = self.held.instances(key.entity)
         _, against, those = self.against(key.entity, some)
         texts = ranges.written(of_, some)
         return InstancesNode(
-            id=id_,
+            id=f"instances:{key.entity}",
             entity=key.entity,
             label=f"{key.entity} {', '.join(texts[:3])}{' …' if len(texts) > 3 else ''}",
             instances=texts,
             count=some.count,
             hop=hop,
-            through=str((hit and hit.witness) or ""),
+            through=through,
             against=against or None,
             of_these=ranges.written(of_, those),
         )

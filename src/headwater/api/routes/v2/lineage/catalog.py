@@ -6,7 +6,7 @@ from litestar import get
 from litestar.datastructures import State
 
 from headwater.answer import objects
-from headwater.answer.lineage import catalog, find, sources
+from headwater.answer.lineage import catalog, find, lineage_answer, sources
 from headwater.answer.status import schedule_search, scheduled_dataset
 from headwater.api.routes.v2.parameters import Flag, Limit, Offset, OptionalText, Segment, Text, Time
 from headwater.model.moments import aware
@@ -36,7 +36,7 @@ async def resolve(state: State, name: Text, type: OptionalText = None) -> find.R
 
 
 @get("/objects")
-async def get_object(state: State, text: Text) -> objects.FoundObjects:
+async def get_object(state: State, text: Text) -> lineage_answer.FoundObjects:
     """Resolve a text to whatever it means: a dataset, column, job, run, version, instance, item or content."""
     return await objects.find_object(state.database, text)
 

@@ -7,8 +7,9 @@ from litestar import get
 from litestar.datastructures import State
 from litestar.params import QueryParameter
 
+from headwater.answer import zoom
 from headwater.answer.history import lineage_diff
-from headwater.answer.lineage import conflicts, lineage, paths, perspectives, view, zoom
+from headwater.answer.lineage import conflicts, lineage, paths, perspectives, view
 from headwater.api.routes.v2.parameters import (
     Depth,
     Flag,

@@ -8,8 +8,11 @@ from collections.abc import Collection
 
 import msgspec
 
-from headwater.answer.lineage import lineage, paths, records, view
+from headwater.answer import records
+from headwater.answer.lineage import lineage, paths, view
 from headwater.answer.lineage.lineage_answer import (
+    FoundObject,
+    FoundObjects,
     Hidden,
     InstancesNode,
     Lineage,
@@ -17,7 +20,7 @@ from headwater.answer.lineage.lineage_answer import (
     RunNode,
     VersionNode,
 )
-from headwater.answer.objects import FoundObject, FoundObjects, find_object
+from headwater.answer.objects import find_object
 from headwater.answer.status.known_wrong import KnownWrong
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.graph.paths import shortest

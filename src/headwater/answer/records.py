@@ -12,19 +12,15 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from headwater.answer.lineage.item_records import ItemRecords
-from headwater.answer.lineage.lineage_answer import AnswerEdge, Claim, Hidden, Lineage, Node, VersionNode
+from headwater.answer.lineage.lineage_answer import AnswerEdge, Claim, FoundObject, Hidden, Lineage, Node, VersionNode
 from headwater.answer.lineage.record_nodes import RecordNodes
 from headwater.answer.lineage.run_records import RunRecords
 from headwater.answer.lineage.walk import Instances, Item, Key, Link, Place, Source, Walk
-from headwater.answer.objects import FoundObject
 from headwater.answer.status.instance_links import InstanceLinks, instances_of
 from headwater.errors import NotFound
 from headwater.store.database import Connection
 from headwater.store.lineage import correlation as item_store
 from headwater.store.lineage import run_lineage as store
-
-# One content may lie in many datasets: so many are roots, the newest.
-MOST_ROOTS = 100
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -42,7 +38,7 @@ class Records:
     def __init__(self, connection: Connection, question: Question) -> None:
         self._connection, self._question = connection, question
         self.runs = RunRecords(connection, question.as_of, by_item=True)
-        self.items = ItemRecords(connection, question.max_nodes, question.as_of)
+        self.items = ItemRecords(connection, question.max_nodes, question.as_of, versions=self.runs.versions)
         self.nodes = RecordNodes(self.runs, self.items)
         self.schedule: InstanceLinks | None = None
         self.notes: list[str] = []
@@ -83,7 +79,7 @@ class Records:
             self._roots += [self.items.key(row) for row in within]
 
     async def _begin_content(self, fingerprint: str) -> None:
-        rows, notes = await newest_contents(self._connection, self.items, fingerprint)
+        rows, notes = await self.items.newest_contents(fingerprint)
         self.notes += notes
         self._roots += [self.items.key(row) for row in rows]
 
@@ -113,69 +109,69 @@ class Records:
         return walk
 
 
-async def newest_contents(
-    connection: Connection, items: ItemRecords, fingerprint: str
-) -> tuple[list[item_store.Node], list[str]]:
-    """The contents with a fingerprint, and the items that are such a content, the newest first; and what there is to know of them."""
-    rows = await items.load(await item_store.of_version(connection, fingerprint))
-    rows.sort(key=lambda row: (row.at, row.id), reverse=True)
-    places = len({(row.dataset_id, row.part) for row in rows})
-    notes = [f"the content lies in {places} places; all are roots"] if places > 1 else []
-    if len(rows) > MOST_ROOTS:
-        notes = [f"the content was met {len(rows)} times in {places} places; the newest {MOST_ROOTS} are roots"]
-    return rows[:MOST_ROOTS], notes
-
-
 async def record_lineage(connection: Connection, question: Question, subjects: Collection[FoundObject]) -> Lineage:
     """Lineage of what is no dataset and no job. Raises NotFound for what was not known at the time."""
     records = Records(connection, question)
     await records.begin(subjects)
     walk = await records.walk()
     ids = records.nodes.ids(walk)
-    if records.schedule is not None and (own := records.schedule.same_as()) is not None:
-        ids[Instances(records.schedule.entity)] = ids[own]
     together: dict[str, list[Key]] = defaultdict(list)
     for key in walk.steps:
-        together[ids[key]].append(key)
+        if not isinstance(key, Instances):
+            together[ids[key]].append(key)
+    nodes: dict[str, Node] = {id_: records.nodes.node(walk, id_, keys) for id_, keys in together.items()}
     made = await instances_of(connection, {str(key[0]) for key in walk.steps if isinstance(key, tuple)})
-    nodes = [_node(records, walk, id_, keys) for id_, keys in together.items()]
     _name_instances(nodes, records, together, made)
+    stands_for = {key: [id_] for key, id_ in ids.items()} | _scheduled(records, walk, nodes)
     hidden = walk.hidden()
     reason = f"max_nodes={question.max_nodes} reached" if walk.capped else f"depth={question.depth} reached"
     notes = list(records.notes)
     if records.runs.unchecked:
         notes.append(f"{records.runs.unchecked} jobs have more runs that may have read a version than were checked")
-    roots = list(dict.fromkeys(ids[key] for key in walk.roots if key in ids))
+    roots = list(dict.fromkeys(id_ for key in walk.roots for id_ in stands_for.get(key, ())))
     return Lineage(
         root=roots[0],
         roots=roots,
         direction=question.direction,
         depth=question.depth,
         as_of=question.as_of or dt.datetime.now(dt.UTC),
-        nodes=sorted(nodes, key=lambda n: (n.hop, n.id)),
-        edges=_edges(records, walk, ids),
+        nodes=sorted(nodes.values(), key=lambda n: (n.hop, n.id)),
+        edges=_edges(records, walk, stands_for),
         column_edges=[],
         hidden=Hidden(len(hidden) + walk.capped, reason if hidden or walk.capped else None),
         notes=notes,
     )
 
 
-def _node(records: Records, walk: Walk, id_: str, keys: list[Key]) -> Node:
-    if records.schedule is not None and isinstance(keys[0], Instances) and len(keys) == 1:
-        made = records.schedule.node(id_, keys[0], walk.hop(keys[0]))
-        made.hidden_upstream, made.hidden_downstream = (
-            walk.hidden_at(keys[0], way) for way in ("upstream", "downstream")
-        )
-        return made
-    return records.nodes.node(walk, id_, [key for key in keys if not isinstance(key, Instances)])
+def _scheduled(records: Records, walk: Walk, nodes: dict[str, Node]) -> dict[Key, list[str]]:
+    """Add the instances that a schedule leads to: those that are the current content of a version of the answer are that node."""
+    schedule, found = records.schedule, dict[Key, list[str]]()
+    if schedule is None:
+        return found
+    versions = {
+        one.instances[0]: id_ for id_, one in nodes.items() if isinstance(one, VersionNode) and len(one.instances) == 1
+    }
+    for key in [key for key in walk.steps if isinstance(key, Instances)]:
+        names = schedule.names(key)
+        found[key] = [versions[name] for name in names if name in versions]
+        made = schedule.node(key, walk.hop(key), {name for name in names if name in versions})
+        if made is not None:
+            made.hidden_upstream, made.hidden_downstream = (
+                walk.hidden_at(key, way) for way in ("upstream", "downstream")
+            )
+            nodes[made.id] = made
+            found[key].append(made.id)
+        for id_ in found[key]:
+            nodes[id_].hop = min(nodes[id_].hop, walk.hop(key), key=abs)
+    return found
 
 
 def _name_instances(
-    nodes: Collection[Node], records: Records, together: Mapping[str, list[Key]], made: Mapping[str, list[str]]
+    nodes: Mapping[str, Node], records: Records, together: Mapping[str, list[Key]], made: Mapping[str, list[str]]
 ) -> None:
     """Say of which instances a version is the current one, where a run wrote one version alone."""
     written: dict[str, list[VersionNode]] = defaultdict(list)
-    for one in nodes:
+    for one in nodes.values():
         if isinstance(one, VersionNode):
             writer = next(
                 (w for key in together[one.id] if isinstance(key, Place) and (w := records.runs.writer_of(key))), None
@@ -187,30 +183,36 @@ def _name_instances(
             written[run][0].instances = instances
 
 
-def _edges(records: Records, walk: Walk, ids: Mapping[Key, str]) -> list[AnswerEdge]:
+def _edges(records: Records, walk: Walk, stands_for: Mapping[Key, list[str]]) -> list[AnswerEdge]:
     found: dict[tuple[str, str], AnswerEdge] = {}
     for (source, target), link in walk.links.items():
-        if source not in ids or target not in ids:
-            continue
-        ends = ids[source], ids[target]
-        if ends[0] == ends[1]:
+        starts, ends = stands_for.get(source), stands_for.get(target)
+        if not starts or not ends or starts == ends:
             continue
         claim = _claim(records, source, target, link)
-        edge = found.get(ends)
-        if edge is None:
-            edge = found[ends] = AnswerEdge(*ends, claim.origin, claim.since, claim.since, link.relation, [claim])
-        elif claim not in edge.claims:
-            edge.claims.append(claim)
-            if edge.relation in {"IS", "PART"}:
-                edge.relation = link.relation
-            if claim.since is not None:
-                edge.first_seen = min(edge.first_seen or claim.since, claim.since)
-                edge.last_seen = max(edge.last_seen or claim.since, claim.since)
-            if edge.origin == "DECLARED":
-                edge.origin = claim.origin
-        edge.refused = edge.refused or link.refused
-        edge.parts = edge.parts or [msgspec.json.decode(part) for part in link.parts]
+        for start in starts:
+            for end in ends:
+                if start != end:
+                    _add_edge(found, start, end, link, claim)
     return sorted(found.values(), key=lambda edge: (edge.source, edge.target))
+
+
+def _add_edge(found: dict[tuple[str, str], AnswerEdge], source: str, target: str, link: Link, claim: Claim) -> None:
+    edge = found.get((source, target))
+    if edge is None:
+        edge = AnswerEdge(source, target, claim.origin, claim.since, claim.since, link.relation, [claim])
+        found[source, target] = edge
+    elif claim not in edge.claims:
+        edge.claims.append(claim)
+        if edge.relation in {"IS", "PART"}:
+            edge.relation = link.relation
+        if claim.since is not None:
+            edge.first_seen = min(edge.first_seen or claim.since, claim.since)
+            edge.last_seen = max(edge.last_seen or claim.since, claim.since)
+        if edge.origin == "DECLARED":
+            edge.origin = claim.origin
+    edge.refused = edge.refused or link.refused
+    edge.parts = edge.parts or [msgspec.json.decode(part) for part in link.parts]
 
 
 def _claim(records: Records, source: Key, target: Key, link: Link) -> Claim:
