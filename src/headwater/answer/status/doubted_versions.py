@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-from headwater.answer.lineage.run_walk import Place, RunWalk
+from headwater.answer.lineage.run_records import RunRecords
+from headwater.answer.lineage.walk import Place
 from headwater.answer.status.wrong_columns import Spread
 from headwater.answer.status.wrong_versions import Search
 from headwater.errors import NotFound
@@ -62,7 +63,7 @@ async def doubted_versions(connection: Connection) -> DoubtedVersions:
     if not failures:
         return DoubtedVersions([], {}, capped=False)
     results = [*failures, *await store.passed_since(connection, failures)]
-    walk = RunWalk(connection, 0, MOST_FAILURES)
+    walk = RunRecords(connection)
     fine = await store.fine(connection)
     standing = _standing(await _places(walk, results), fine)
     wrong = await _wrong(connection)
@@ -89,7 +90,7 @@ async def doubted_versions(connection: Connection) -> DoubtedVersions:
     return DoubtedVersions(doubts, rows, len(failures) == MOST_FAILURES or search.found.capped)
 
 
-async def _places(walk: RunWalk, results: Collection[StoredResult]) -> list[tuple[Place, StoredResult]]:
+async def _places(walk: RunRecords, results: Collection[StoredResult]) -> list[tuple[Place, StoredResult]]:
     """The versions that these results are about. A run that wrote no version of what it checked, or read an unknown one, says nothing of any."""
     read = await walk.read_by({one.run for one in results if one.direction == "in"})
     written = await walk.written_by({one.run for one in results if one.direction == "out"})

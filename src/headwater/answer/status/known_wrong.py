@@ -1,24 +1,26 @@
-"""What is known to be wrong now: by verdicts on runs, versions and contents, and by marks on the instances that runs made."""
+"""What is known to be wrong now: by verdicts on runs, versions and contents, by failed checks, and by marks on the instances that runs made."""
 
 import contextlib
 from collections.abc import Iterable
 
 from headwater.answer.lineage.lineage_answer import InstancesNode, Node, RunNode, VersionNode
+from headwater.answer.status.doubted_versions import doubted_versions
 from headwater.answer.status.wrong_versions import Search
 from headwater.errors import NotFound
 from headwater.store.database import Connection
-from headwater.store.status import incidents as store
 from headwater.store.status import status as status_store
 from headwater.store.status import wrong_versions as origin_store
 
-_CONDEMNED, _FAILED, _USED = "known to be wrong", "it failed", "made from what is wrong"
+_CONDEMNED, _CHECKED, _FAILED = "known to be wrong", "a check failed", "it failed"
+_USED, _DOUBTED = "made from what is wrong", "made from what is doubted"
 _RANKS = {
     _CONDEMNED: 0,
-    "a check failed": 1,
+    _CHECKED: 1,
     _FAILED: 1,
     _USED: 2,
-    "deleted since": 3,
-    "made from what was made again since": 4,
+    _DOUBTED: 3,
+    "deleted since": 4,
+    "made from what was made again since": 5,
 }
 
 
@@ -30,22 +32,22 @@ class KnownWrong:
 
     @classmethod
     async def load(cls, connection: Connection) -> "KnownWrong":
-        """Read all incidents that are not retracted."""
-        self = cls()
-        found, _ = await store.page(connection, None, 10_000, 0)
-        open_ = [one.id for one in found if one.state != "retracted"]
-        for origins in (await origin_store.origins(connection, open_)).values():
-            self.why |= {one.ref: _CONDEMNED for one in origins}
-            search = Search()
-            search.begin(connection)
-            for origin in origins:
-                with contextlib.suppress(NotFound):
-                    await search.condemn([origin])
-            for place in search.found.places:
-                if place.version is not None:
-                    self.why.setdefault(str(place.version), _USED)
-            for run, _ in search.found.runs:
-                self.why.setdefault(str(run), _USED)
+        """Read all incidents that are not retracted, and failed checks."""
+        self, search = cls(), Search()
+        search.begin(connection)
+        for origin in await origin_store.condemned(connection):
+            self.why[origin.ref] = _CONDEMNED
+            with contextlib.suppress(NotFound):  # retention deleted it
+                await search.condemn([origin])
+        doubts = (await doubted_versions(connection)).doubts
+        found = [(place, _USED) for place in search.found.places]
+        found += [(doubt.place, _CHECKED) for doubt in doubts]
+        found += [(place, _DOUBTED) for doubt in doubts for place in doubt.reached]
+        for place, why in found:
+            if place.version is not None:
+                self.why.setdefault(str(place.version), why)
+        for run, _ in search.found.runs:
+            self.why.setdefault(str(run), _USED)
         for kind, why in (("tainted", _CONDEMNED), ("inherited", _USED)):
             windows = [
                 (row.entity_id, row.start_, row.end_) for row in await status_store.marks_by_kind(connection, [kind])

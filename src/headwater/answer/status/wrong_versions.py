@@ -51,7 +51,7 @@ class Search:
         """Search in this transaction."""
         self._connection, self._walk = connection, RunRecords(connection)
 
-    def share(self, walk: RunWalk) -> None:
+    def share(self, walk: RunRecords) -> None:
         """Use a walk of the same transaction that has met what is to be condemned."""
         self._walk = walk
 
