@@ -5,6 +5,8 @@ Refuses to choose: a text that is several things has candidates and no object.
 
 from collections.abc import Iterable
 
+import msgspec
+
 from headwater.answer.lineage.find import Resolution, node_row, resolve
 from headwater.answer.lineage.lineage_answer import FoundObject, FoundObjects
 from headwater.answer.lineage.node import fields_of

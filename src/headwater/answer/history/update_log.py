@@ -18,9 +18,9 @@ from typing import Any
 import msgspec
 
 from headwater.answer.lineage import run_log
-from headwater.answer.lineage.correlation import STEP, Step, step_of
 from headwater.answer.lineage.find import node_row
 from headwater.answer.lineage.node import user_of
+from headwater.answer.lineage.record_nodes import STEP, Step, step_of
 from headwater.model.run import RunState
 from headwater.store.database import Database
 from headwater.store.history import datasets as dataset_store
