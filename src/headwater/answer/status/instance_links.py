@@ -22,7 +22,7 @@ _AGAINST = (
     ("suspect", "a check failed"),
     ("inherited", "made from what is wrong"),
     ("deleted", "deleted since"),
-    ("stale", "made from what was made again since"),
+    ("stale", "made from another version than the current one"),
 )
 
 # So many instances of one entity are looked at one by one.

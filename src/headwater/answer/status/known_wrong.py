@@ -20,7 +20,7 @@ _RANKS = {
     _USED: 2,
     _DOUBTED: 3,
     "deleted since": 4,
-    "made from what was made again since": 5,
+    "made from another version than the current one": 5,
 }
 
 
