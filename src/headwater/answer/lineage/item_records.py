@@ -106,7 +106,7 @@ class ItemRecords:
             None if steps >= store.ALL else steps,
             limit,
         )
-        # Of the farthest there may be links that are not here.
+        # The farthest may have links that are not here.
         last = far[-1][1] if len(far) >= limit else steps
         self._whole[direction].update(ids, (id_ for id_, at in far if at < last))
         return [id_ for id_, _ in far]
