@@ -307,3 +307,24 @@ def test_questions_that_make_no_sense(client: Any) -> None:
     assert client.get("/api/v2/runs/unknown/lineage").status_code == 404
     for wrong in ({"direction": "sideways"}, {"depth": -1}, {"depth": 101}, {"max_nodes": 0}):
         assert client.get(f"/api/v2/runs/{RUN.format(11)}/lineage", **wrong).status_code == 400, wrong
+
+
+def test_a_run_shows_the_version_that_it_names_and_no_other_writer(client: Any) -> None:
+    """A run went back to version 1, one read a version whose writer sends no events, and one named none."""
+    send(
+        client,
+        run_event("COMPLETE", 1, "load", [], [versioned("/a", "1")], at="2026-01-01T00:00:00Z"),
+        run_event("COMPLETE", 2, "load", [], [versioned("/a", "2")], at="2026-01-02T00:00:00Z"),
+        run_event("COMPLETE", 3, "back", [versioned("/a", "1")], ["/b"], at="2026-01-03T00:00:00Z"),
+        run_event("COMPLETE", 4, "elsewhere", [versioned("/a", "9")], ["/c"], at="2026-01-03T00:00:00Z"),
+        run_event("COMPLETE", 5, "plain", ["/a"], ["/d"], at="2026-01-03T00:00:00Z"),
+    )
+
+    def read(run: int) -> tuple[str | None, str | None, bool]:
+        (one,) = client.get(f"/api/v2/runs/{RUN.format(run)}").json()["inputs"]
+        writer = one["written_by"]
+        return one["external_version"], writer and writer["run_id"], one["version_id"] is not None
+
+    assert read(3) == ("1", RUN.format(1), True)
+    assert read(4) == ("9", None, False)
+    assert read(5) == ("2", RUN.format(2), True)

@@ -57,7 +57,7 @@ class RunRecords:
             self.connection, [(use.run, use.dataset, self.rows[use.run].began) for use in uses]
         )
         log = await run_log.load(self.connection, [self.rows[key] for key in await self._naming(uses, found)])
-        named = {(use.run, use.dataset): text for use in uses if (text := _named(log.get(use.run), use.dataset))}
+        named = {(use.run, use.dataset): text for use in uses if (text := named_version(log.get(use.run), use.dataset))}
         told = await store.versions_named(
             self.connection, [(d, text, self.rows[run].began) for (run, d), text in named.items()], self.as_of
         )
@@ -155,7 +155,7 @@ class RunRecords:
             walk.links |= {(run, place): link for place, link in mine.items() if place in walk.steps}
 
 
-def _named(facets: run_log.RunFacets | None, dataset: uuid.UUID) -> str:
+def named_version(facets: run_log.RunFacets | None, dataset: uuid.UUID) -> str:
     """The version of an input that the run names; empty where it names none."""
     mine = facets.inputs.get(dataset) if facets else None
     if mine is None:

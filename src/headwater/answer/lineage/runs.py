@@ -2,13 +2,14 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from headwater.answer.lineage import liveness, node, run_log
 from headwater.answer.lineage.find import node_row
+from headwater.answer.lineage.run_records import named_version
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import facets as known
 from headwater.model import version
@@ -16,9 +17,10 @@ from headwater.model.run import RunState
 from headwater.store.database import Connection, Database
 from headwater.store.history import facets as facet_store
 from headwater.store.lineage import nodes as node_store
+from headwater.store.lineage import run_lineage as version_store
 from headwater.store.lineage import runs as run_store
 from headwater.store.lineage.nodes import NodeRow
-from headwater.store.lineage.runs import RunRow
+from headwater.store.lineage.runs import ReadVersion, RunRow
 
 # The most runs without an end that are looked at: those silent for longest.
 _MOST_OPEN = 20_000
@@ -246,16 +248,53 @@ async def _candidates(connection: Connection, ids: Sequence[uuid.UUID]) -> list[
     return [f"{row.run_id}  {names[row.job_id].name}  {row.began:%Y-%m-%d %H:%M:%S} UTC" for row in rows]
 
 
+async def _named_versions(
+    connection: Connection,
+    row: RunRow,
+    datasets: Sequence[uuid.UUID],
+    facets: run_log.RunFacets,
+    derived: Mapping[uuid.UUID, ReadVersion],
+) -> dict[uuid.UUID, ReadVersion | None]:
+    """The versions of inputs that the run names itself, which go before what the time says.
+
+    None: the run names a version that no recorded run wrote, and the one that the time says has another name.
+    """
+    named = {dataset: text for dataset in datasets if (text := named_version(facets, dataset))}
+    ids = await version_store.versions_named(
+        connection, [(d, text, row.began) for d, text in named.items()], "infinity"
+    )
+    rows = await version_store.versions(connection, list(ids.values()))
+    found: dict[uuid.UUID, ReadVersion | None] = {}
+    for dataset, text in named.items():
+        version_row = rows.get(ids.get((dataset, text, row.began), uuid.UUID(int=0)))
+        if version_row is not None:
+            found[dataset] = ReadVersion(
+                dataset,
+                version_row.id,
+                version_row.external_version,
+                version_row.run_id,
+                version_row.job_id,
+                version_row.written_at,
+            )
+        elif (by_time := derived.get(dataset)) is not None and by_time.external_version:
+            found[dataset] = None
+    return found
+
+
 async def _detail(connection: Connection, row: RunRow) -> RunDetail:
     told = await run_store.datasets(connection, row.run_id, row.job_id)
     parts = await run_store.parts(connection, row.run_id, row.job_id)
     facets = (await run_log.load(connection, [row]))[row.run_id, row.job_id]
-    read = await run_store.read_versions(
+    by_time = await run_store.read_versions(
         connection, [d for d, direction, _ in told if direction == "in"], row.began, row.run_id, row.job_id
     )
+    named = await _named_versions(
+        connection, row, [d for d, direction, _ in told if direction == "in"], facets, by_time
+    )
+    read: dict[uuid.UUID, ReadVersion | None] = {**by_time, **named}
     written = await run_store.written_versions(connection, row.run_id, row.job_id)
     children, _ = await run_store.page(connection, job=None, state=None, parent=row.run_id, limit=500, offset=0)
-    ids = {row.job_id, *(d for d, _, _ in told), *(v.job_id for v in read.values() if v.job_id)}
+    ids = {row.job_id, *(d for d, _, _ in told), *(v.job_id for v in read.values() if v and v.job_id)}
     names = await node_store.by_ids(connection, ids | ({row.parent_job_id} if row.parent_job_id else set()))
     below = await run_store.worst_below(connection, [row.run_id])
     inputs, outputs = [], []
