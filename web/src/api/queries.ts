@@ -10,6 +10,7 @@ import {
 } from "@tanstack/react-query";
 import { type Answer, ApiError, type Arguments, get, type PathOf, send } from "./client.ts";
 import { askToSignIn } from "./session.ts";
+import { ofNames } from "./types.ts";
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -74,8 +75,9 @@ export function useReference(id: string) {
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: async ({ signal }): Promise<Reference> => {
       const self = await get("/api/v2/lineage", { query: { node: id, depth: 0, max_nodes: 1 } }, signal);
-      const { namespace, name, type } = self.nodes[0];
-      return { id: self.nodes[0].id, namespace, name, type };
+      const [node] = ofNames(self).nodes;
+      if (!node) throw new Error(`${id} is no dataset and no job`);
+      return { id: node.id, namespace: node.namespace, name: node.name, type: node.type };
     },
   });
 }

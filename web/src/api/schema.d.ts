@@ -1780,10 +1780,16 @@ export interface components {
             source: string;
             target: string;
             origin: string;
-            /** Format: date-time */
-            first_seen: string;
-            /** Format: date-time */
-            last_seen: string;
+            first_seen: string | null;
+            last_seen: string | null;
+            /** @default FEEDS */
+            relation: string;
+            claims: components["schemas"]["lineage_answer_Claim"][];
+            /** @default false */
+            refused: boolean;
+            parts: {
+                [key: string]: string;
+            }[];
         };
         /** AnswerTransformation */
         AnswerTransformation: {
@@ -1952,14 +1958,6 @@ export interface components {
             total: number;
             changes: components["schemas"]["answer_history_changes_Change"][];
         };
-        /** Claim */
-        Claim: {
-            origin: string;
-            says: string;
-            /** Format: date-time */
-            at: string;
-            run_id: string | null;
-        };
         /** Code */
         Code: {
             version: string | null;
@@ -2021,7 +2019,7 @@ export interface components {
             job: string;
             source: string;
             target: string;
-            claims: components["schemas"]["Claim"][];
+            claims: components["schemas"]["conflicts_Claim"][];
         };
         /** Conflicts */
         Conflicts: {
@@ -2368,10 +2366,16 @@ export interface components {
             source: string;
             target: string;
             origin: string;
-            /** Format: date-time */
-            first_seen: string;
-            /** Format: date-time */
-            last_seen: string;
+            first_seen: string | null;
+            last_seen: string | null;
+            /** @default FEEDS */
+            relation: string;
+            claims: components["schemas"]["lineage_answer_Claim"][];
+            /** @default false */
+            refused: boolean;
+            parts: {
+                [key: string]: string;
+            }[];
             /** @default 1 */
             count: number;
             /** @default 0 */
@@ -2859,6 +2863,26 @@ export interface components {
             count: number;
             named: (string | null)[];
             refused: components["schemas"]["RefusedText"][];
+        };
+        /** InstancesNode */
+        InstancesNode: {
+            id: string;
+            entity: string;
+            label: string;
+            instances: string[];
+            count: number;
+            hop: number;
+            /** @default  */
+            through: string;
+            against: string | null;
+            of_these: string[];
+            state: string | null;
+            /** @default 0 */
+            hidden_upstream: number;
+            /** @default 0 */
+            hidden_downstream: number;
+            /** @constant */
+            type: "INSTANCES";
         };
         /** Interval */
         Interval: {
@@ -3906,7 +3930,7 @@ export interface components {
             depth: number;
             /** Format: date-time */
             as_of: string;
-            nodes: (components["schemas"]["RunNode"] | components["schemas"]["VersionNode"])[];
+            nodes: (components["schemas"]["DatasetNode"] | components["schemas"]["JobNode"] | components["schemas"]["RunNode"] | components["schemas"]["VersionNode"] | components["schemas"]["InstancesNode"])[];
             edges: components["schemas"]["RunEdge"][];
             hidden: components["schemas"]["Hidden"];
             unchecked_readers: number;
@@ -3916,20 +3940,28 @@ export interface components {
             id: string;
             run_id: string;
             external_id: string | null;
-            job: string;
+            job: string | null;
             label: string;
-            state: string;
-            effective_state: string;
-            /** Format: date-time */
-            started_at: string;
+            state: string | null;
+            effective_state: string | null;
+            started_at: string | null;
             ended_at: string | null;
             duration_ms: number | null;
             parent: components["schemas"]["RunRef"] | null;
             hop: number;
+            version: string | null;
+            /** @default false */
+            forced: boolean;
+            overrides: string[];
+            skipped: components["schemas"]["Skipped"][];
+            details: {
+                [key: string]: Record<string, never>;
+            };
             /** @default 0 */
             hidden_upstream: number;
             /** @default 0 */
             hidden_downstream: number;
+            against: string | null;
             /** @constant */
             type: "RUN";
         };
@@ -4499,7 +4531,7 @@ export interface components {
         /** VersionNode */
         VersionNode: {
             id: string;
-            dataset: string;
+            dataset: string | null;
             label: string;
             version_id: string | null;
             external_version: string | null;
@@ -4509,10 +4541,20 @@ export interface components {
             bytes: number | null;
             files: number | null;
             hop: number;
+            item: string | null;
+            part: {
+                [key: string]: string;
+            } | null;
+            instances: string[];
+            /** @default false */
+            collided: boolean;
+            claimed_by: components["schemas"]["RunRef"][];
             /** @default 0 */
             hidden_upstream: number;
             /** @default 0 */
             hidden_downstream: number;
+            state: string | null;
+            against: string | null;
             /** @constant */
             type: "VERSION";
         };
@@ -4542,13 +4584,18 @@ export interface components {
         View: {
             root: string;
             direction: string;
-            depth: number;
+            depth: number | string;
             /** Format: date-time */
             as_of: string;
-            nodes: (components["schemas"]["DatasetNode"] | components["schemas"]["JobNode"])[];
+            nodes: (components["schemas"]["DatasetNode"] | components["schemas"]["JobNode"] | components["schemas"]["RunNode"] | components["schemas"]["VersionNode"] | components["schemas"]["InstancesNode"])[];
             edges: components["schemas"]["DrawnEdge"][];
             column_edges: components["schemas"]["AnswerColumnEdge"][];
             hidden: components["schemas"]["Hidden"];
+            roots: string[];
+            subject: components["schemas"]["FoundObject"] | null;
+            candidates: components["schemas"]["FoundObject"][];
+            paths: string[][];
+            notes: string[];
             filtered: components["schemas"]["Filtered"] | null;
             collapsed: components["schemas"]["Collapsed"][];
             group: string | null;
@@ -4772,6 +4819,14 @@ export interface components {
             ok: boolean;
             reason?: string | null;
         };
+        /** Claim */
+        conflicts_Claim: {
+            origin: string;
+            says: string;
+            /** Format: date-time */
+            at: string;
+            run_id: string | null;
+        };
         /** Refused */
         events_accept_Refused: {
             index: number;
@@ -4841,6 +4896,13 @@ export interface components {
             entity: string;
             instances: string[];
             more: number;
+        };
+        /** Claim */
+        lineage_answer_Claim: {
+            origin: string;
+            evidence: string;
+            by: string | null;
+            since: string | null;
         };
         /** Datasets */
         lineage_catalog_Datasets: {
@@ -5199,7 +5261,6 @@ export type Candidate = components['schemas']['Candidate'];
 export type ChangedColumnEdge = components['schemas']['ChangedColumnEdge'];
 export type ChangedEdge = components['schemas']['ChangedEdge'];
 export type Changes = components['schemas']['Changes'];
-export type Claim = components['schemas']['Claim'];
 export type Code = components['schemas']['Code'];
 export type Collapsed = components['schemas']['Collapsed'];
 export type Column = components['schemas']['Column'];
@@ -5298,6 +5359,7 @@ export type InputDatasetVersion = components['schemas']['InputDatasetVersion'];
 export type Instance = components['schemas']['Instance'];
 export type Instances = components['schemas']['Instances'];
 export type InstancesAt = components['schemas']['InstancesAt'];
+export type InstancesNode = components['schemas']['InstancesNode'];
 export type Interval = components['schemas']['Interval'];
 export type IntervalMetric = components['schemas']['IntervalMetric'];
 export type ItemView = components['schemas']['ItemView'];
@@ -5492,6 +5554,7 @@ export type AnswerMarquezShapesField = components['schemas']['answer_marquez_sha
 export type AnswerStatusFreshnessHealth = components['schemas']['answer_status_freshness_Health'];
 export type AnswerUsageCostCost = components['schemas']['answer_usage_cost_Cost'];
 export type ApiRoutesHealthHealth = components['schemas']['api_routes_health_Health'];
+export type ConflictsClaim = components['schemas']['conflicts_Claim'];
 export type EventsAcceptRefused = components['schemas']['events_accept_Refused'];
 export type HealthStatus = components['schemas']['health_Status'];
 export type HistoryVersionsVersion = components['schemas']['history_versions_Version'];
@@ -5499,6 +5562,7 @@ export type IntakeEventsAcceptReceipt = components['schemas']['intake_events_acc
 export type IntakePlansPlansCost = components['schemas']['intake_plans_plans_Cost'];
 export type IntakeStatusEntitiesChange = components['schemas']['intake_status_entities_Change'];
 export type IntakeStatusIncidentsChanged = components['schemas']['intake_status_incidents_Changed'];
+export type LineageAnswerClaim = components['schemas']['lineage_answer_Claim'];
 export type LineageCatalogDatasets = components['schemas']['lineage_catalog_Datasets'];
 export type LineageCatalogJob = components['schemas']['lineage_catalog_Job'];
 export type LineageCatalogJobs = components['schemas']['lineage_catalog_Jobs'];
@@ -5530,6 +5594,7 @@ export interface operations {
     ApiV2LineageGetLineage: {
         parameters: {
             query: {
+                /** @description A dataset, job, column, run, version, instance or item, by its id or name, or a file's fingerprint. */
                 node: string;
                 direction?: string;
                 /** @description From 0 to 100. */
@@ -5539,6 +5604,10 @@ export interface operations {
                 max_nodes?: number;
                 /** @description ISO 8601; without a zone, UTC. */
                 as_of?: string | null;
+                /** @description Only the shortest ways to this. */
+                to?: string | null;
+                /** @description What may have made a run, version or instance wrong. */
+                wrong?: boolean;
                 /** @description Repeatable; one match is enough. */
                 namespace?: string[] | null;
                 /** @description Repeatable; one match is enough. */

@@ -61,13 +61,42 @@ export function spread(
   for (let l = 0; l < rows.length; l++) {
     const n = Math.max(Math.ceil(tall[l] / limit), 1);
     columns[l] = n;
-    const nodes = rows[l].filter((v) => v < real);
+    // One column has room for its bends between its nodes; several share no gap, so bends look for one afterwards.
+    const nodes = n === 1 ? rows[l] : rows[l].filter((v) => v < real);
     for (let c = 0; c < n; c++) {
       const own = nodes.filter((_, i) => i % n === c);
-      for (const v of own) column[v] = c;
+      for (const v of own) if (v < real) column[v] = c;
       const wanted = Float64Array.from(own, (v) => y[v]);
       settle(own, wanted, y, above, below, equal);
     }
+    if (n > 1) clearBends(rows[l], real, y, above, below);
   }
   return { columns, column };
+}
+
+/** Moves each bend of a layer to the nearest height at which no node of the layer stands, in whichever column. */
+function clearBends(row: Int32Array, real: number, y: Float64Array, above: Float64Array, below: Float64Array) {
+  const nodes = row.filter((v) => v < real).sort((a, b) => y[a] - above[a] - (y[b] - above[b]));
+  const from: number[] = [];
+  const to: number[] = [];
+  for (const v of nodes) {
+    const end = y[v] + below[v];
+    // Nodes that only touch leave a gap: their heights hold the space between cards.
+    if (to.length > 0 && y[v] - above[v] < to[to.length - 1] - 1e-6)
+      to[to.length - 1] = Math.max(to[to.length - 1], end);
+    else {
+      from.push(y[v] - above[v]);
+      to.push(end);
+    }
+  }
+  for (const bend of row) {
+    if (bend < real) continue;
+    let low = 0;
+    for (let high = to.length; low < high;) {
+      const middle = (low + high) >> 1;
+      if (to[middle] <= y[bend]) low = middle + 1;
+      else high = middle;
+    }
+    if (low < to.length && y[bend] > from[low]) y[bend] = y[bend] - from[low] < to[low] - y[bend] ? from[low] : to[low];
+  }
 }

@@ -62,7 +62,7 @@ export function ColumnPage() {
   );
 }
 
-function Uses({ answer, id, column }: { answer: LineageAnswer; id: string; column: string }) {
+function Uses({ answer, id, column }: { answer: Pick<LineageAnswer, "column_edges">; id: string; column: string }) {
   const { upstream, downstream } = useMemo(
     () => columnSteps(answer, { node: id, field: column }),
     [answer, id, column],

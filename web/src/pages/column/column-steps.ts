@@ -36,7 +36,7 @@ export function howOf(transformations: Edge["transformations"]): string {
   return [...new Set(words)].join("; ") || "made from it";
 }
 
-export function columnSteps(answer: LineageAnswer, start: { node: string; field: string }) {
+export function columnSteps(answer: Pick<LineageAnswer, "column_edges">, start: { node: string; field: string }) {
   const walk = (near: "source" | "target"): ColumnStep[] => {
     const far = near === "source" ? "target" : "source";
     const steps: ColumnStep[] = [];

@@ -1,7 +1,7 @@
 // What the graph page shows, from its address: the answer, what lenses need, the other time, the path.
 import { useMemo } from "react";
 import { useAsk } from "../../api/queries.ts";
-import type { LineageAnswer, LineageNode } from "../../api/types.ts";
+import { type LineageAnswer, type LineageNode, ofNames } from "../../api/types.ts";
 import type { Direction, Lens } from "../../search-params.ts";
 import { type Change, compare, edgeKey } from "./difference.ts";
 import { foldJobs } from "./fold.ts";
@@ -43,8 +43,9 @@ export function useLineageView(view: View) {
   const fresh = useAsk("/api/v2/freshness", { query: { limit: 10_000 } }, { enabled: view.lens === "freshness" });
   const usage = useAsk("/api/v2/usage", { query: { limit: 10_000 } }, { enabled: view.lens === "usage" });
 
-  const answer = lineage.data;
-  const before = view.since === null ? undefined : earlier.error ? null : earlier.data;
+  const answer = useMemo(() => lineage.data && ofNames(lineage.data), [lineage.data]);
+  const was = useMemo(() => earlier.data && ofNames(earlier.data), [earlier.data]);
+  const before = view.since === null ? undefined : earlier.error ? null : was;
   const difference = useMemo(
     () => (answer && before !== undefined && view.since !== null ? compare(before, answer) : null),
     [answer, before, view.since],
