@@ -1,5 +1,6 @@
 """Functions in FROM: readers of files, rows made of values, tables of other systems. One that is not known lowers the level."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -64,6 +65,11 @@ _EXPLODED = {
 
 def everything(items: list[form.Item]) -> form.Select:
     return form.Select([form.Projection("*", form.Expression(), form.Star((), [], [], [], ""))], items)
+
+
+def listed(columns: Sequence[str], items: list[form.Item]) -> form.Select:
+    """The columns of these names."""
+    return form.Select([form.Projection(name, form.Expression([((name,), 0, "")])) for name in columns], items)
 
 
 def joined(parts: list[form.Expression]) -> form.Expression:

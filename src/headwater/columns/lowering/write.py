@@ -10,6 +10,7 @@ from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.expression import lower
 from headwater.columns.lowering.query import ctes, lower_query, projections
 from headwater.columns.lowering.source import everything, item, join, sources, table_parts
+from headwater.columns.lowering.table_function import listed
 from headwater.columns.lowering.target import partition, target
 from headwater.columns.lowering.update import conflict
 
@@ -156,9 +157,7 @@ def copy(context: Context, node: Any) -> form.Form:
         paths = [one.name for one in files if isinstance(one, exp.Literal)] or ["stdout"]
         query = everything([form.Item(form.TableSource(where.name))])
         if where.columns:
-            query = form.Select(
-                [form.Projection(name, form.Expression([((name,), 0, "")])) for name in where.columns], query.items
-            )
+            query = listed(where.columns, query.items)
         return form.WriteForm(form.Target((paths[0],), is_path=True), "EXPORT", query)
     action = "EXPORT" if where.is_path else "APPEND"
     items: list[form.Item] = []
@@ -169,6 +168,9 @@ def copy(context: Context, node: Any) -> form.Form:
             items.append(item(context, one))
         elif isinstance(one, (exp.Literal, exp.Var, exp.Identifier)):
             items.append(form.Item(form.TableSource((one.name,), True)))
+    if where.columns and files and files[0].name.upper() == "STDIN":
+        # What a client sends has no names but those that the list gives it; a file may have others.
+        return form.WriteForm(where, action, listed(where.columns, [form.Item(form.TableSource(("stdin",), True))]))
     return form.WriteForm(where, action, everything(items[:1]))
 
 

@@ -2,6 +2,7 @@
 
 from headwater.columns import form
 from headwater.columns.lowering.source import everything
+from headwater.columns.lowering.table_function import listed
 from headwater.columns.recovery.alteration import altered
 from headwater.columns.recovery.phrase import Phrase
 
@@ -363,7 +364,9 @@ def _copy(phrase: Phrase, place: int) -> Read | None:
         return None
     other_path = other_path or phrase.word(at) in {"STDIN", "STDOUT"}
     if phrase.words[way] == "FROM":
-        query = everything([form.Item(form.TableSource(other, other_path))])
+        items = [form.Item(form.TableSource(other, other_path))]
+        # What a client sends has no names but those that the list gives it; a file may have others.
+        query = listed(columns, items) if columns and phrase.word(at) == "STDIN" else everything(items)
         return "COPY", form.WriteForm(
             form.Target(name, columns, is_path=is_path), "EXPORT" if is_path else "APPEND", query
         )
