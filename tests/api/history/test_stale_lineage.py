@@ -4,8 +4,8 @@ import datetime as dt
 from typing import Any
 
 import pytest
-from tests.api.measures import N, camel, job
-from tests.api.measures import send as measured
+from tests.api.usage.measures import N, camel, job
+from tests.api.usage.measures import send as measured
 from tests.events import encoded, run_event
 from tests.fixtures.app import Client
 
