@@ -193,7 +193,7 @@ def test_on_the_command_line(server_url: str) -> None:
     assert "kafka" not in shown
     assert "kafka" in headwater("perspectives", "--all")
     assert headwater.json("perspectives", "--perspective", "dbt", "--all")["total"] == 1
-    rows = list(csv.DictReader(io.StringIO(headwater("perspectives", "--disagreement", "never_seen", "--csv"))))
+    rows = list(csv.DictReader(io.StringIO(headwater.stdout("perspectives", "--disagreement", "never_seen", "--csv"))))
     assert [(row["target"], row["perspectives"], row["jobs"]) for row in rows] == [
         (f"dataset:{W}:MART.ITEMS", "airflow", "job:prod:dag.items")
     ]

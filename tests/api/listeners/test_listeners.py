@@ -168,7 +168,7 @@ def command(postgres: EmbeddedPostgres, database: Any, monkeypatch: pytest.Monke
     monkeypatch.delenv("HEADWATER_LISTENER_SECRET", raising=False)
 
     def call(*words: str, **env: str) -> Any:
-        return CliRunner().invoke(program, ["listeners", *words], env=env)
+        return CliRunner().invoke(program, ["events", "listeners", *words], env=env)
 
     return call
 

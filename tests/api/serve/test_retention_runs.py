@@ -38,20 +38,20 @@ def command(postgres: EmbeddedPostgres, tmp_path: Path) -> Callable[..., tuple[i
 def test_the_command(client: Client, command: Callable[..., tuple[int, str]]) -> None:
     client.post("/api/v1/lineage/batch", encoded(OLD))
     days = {"HEADWATER_RETENTION__RUNS_DAYS": "30", "HEADWATER_RETENTION__EVENTS_DAYS": "30"}
-    assert command("retention", "run")[1] == "nothing is deleted: no HEADWATER_RETENTION__… is set\n"
-    code, told = command("retention", "run", "--dry-run", **days)
+    assert command("server", "retention", "run")[1] == "nothing is deleted: no HEADWATER_RETENTION__… is set\n"
+    code, told = command("server", "retention", "run", "--dry-run", **days)
     assert code == 0
     assert "would be deleted" in told
     assert client.get("/api/v2/runs").json()["total"] == 30
-    code, told = command("retention", "run", "--json", **days)
+    code, told = command("server", "retention", "run", "--json", **days)
     assert code == 0
     gone = {one["kind"]: one["deleted"] for one in json.loads(told)["kinds"]}
     assert (gone["reports"], gone["runs"], gone["dataset_versions"]) == (20, 20, 20)
     assert client.get("/api/v2/runs").json()["total"] == 10
-    code, told = command("rebuild")
+    code, told = command("server", "rebuild")
     assert code == 1
     assert "--from-what-is-left" in told
-    assert command("rebuild", "--from-what-is-left")[0] == 0
+    assert command("server", "rebuild", "--from-what-is-left")[0] == 0
     assert client.get("/api/v2/runs").json()["total"] == 0
 
 

@@ -97,18 +97,17 @@ def test_any_date_is_taken(reads: Client, date: str, at: str | None) -> None:
 
 
 def test_our_own_requests_say_what_their_clock_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    import http.client
-
     from headwater.client.ask import ask
+    from headwater.client.connection import Connection
     from headwater.errors import ServerUnavailable
 
     seen = list[dict[str, str]]()
 
-    def refuses(*_: Any, headers: dict[str, str], **__: Any) -> None:
+    def refuses(_self: Connection, _method: str, _target: str, _body: bytes | None, headers: dict[str, str]) -> None:
         seen.append(headers)
         raise ConnectionRefusedError
 
-    monkeypatch.setattr(http.client.HTTPConnection, "request", refuses)
+    monkeypatch.setattr(Connection, "exchange", refuses)
     for body in (None, b"{}"):
         with pytest.raises(ServerUnavailable):
             ask("http://localhost:1", "/api/v2/instances", method="POST", body=body)
