@@ -308,14 +308,14 @@ def test_what_a_failed_run_means(place: Place) -> None:
     place.say("weather", "2024-03-11T03..2024-03-11T05", what="failed", ref="r9")
     told = place.headwater(
         "impact", "--producer", "package:weather", "--start", "2024-03-11T03:00", "--end", "2024-03-11T06:00"
-    ).output
+    ).stdout
     assert [line.split()[:2] for line in told.splitlines()[1:]] == [
         ["clear", "package:weather"],
         ["start", "package:reads"],
         ["start", "package:report"],
     ]
     assert "report 2024-W11 ← reads 2024-03-11 ← weather 2024-03-11T03" in told
-    by_run = json.loads(place.headwater("impact", "--producer", "package:weather", "--run", "r9", "--json").output)
+    by_run = json.loads(place.headwater("impact", "--producer", "package:weather", "--run", "r9", "--json").stdout)
     assert [run["period"] for run in by_run["clear"][0]["runs"]] == ["2024-03-11T03", "2024-03-11T04", "2024-03-11T05"]
     for words in (["--run", "x"], ["--dag", "x", "--producer", "y"], ["--producer", "y", "--task", "t"]):
         with pytest.raises(InvalidQuestion):
