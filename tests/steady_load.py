@@ -2,8 +2,8 @@
 
 `python -m tests.steady_load --minutes 27`. Writers and readers in turn, at a bounded rate, over names that soon all exist. A tenth of the events is
 from months ago; `headwater retention run` drops those months again and again. What has to be true at the end: every acknowledged event that
-retention may not delete is in the log, once; no reply was an error but 503 with Retry-After; the tables are those of a rebuild; and the memory of
-the last third is not above that of the second by more than a tenth.
+retention may not delete is in the log, once; no reply was an error but 503 with Retry-After; and the memory of the last third is not above that
+of the second by more than a tenth. It does not compare the tables with those of a rebuild.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What an event costs between its bytes and the arrays that PostgreSQL gets: reading, projecting, packing. Without a database.
+"""Time an event between its bytes and the arrays that PostgreSQL gets: reading, projecting, packing. Without a database.
 
 Best of ROUNDS, in processor time: `python benchmarks/micro/project.py`.
 """

@@ -1,4 +1,4 @@
-"""Where lineage has gone stale, and why: what used to report and does not any more.
+"""Find lineage that has gone stale, and why: producers, syncs and jobs that no longer report.
 
 | kind | stale because |
 |---|---|
@@ -58,7 +58,7 @@ class StaleLineage(msgspec.Struct, frozen=True):
 
 
 async def stale_lineage(database: Database, now: dt.datetime | None = None) -> StaleLineage:
-    """What has gone stale by a time (default: now)."""
+    """Find what has gone stale by a time (default: now)."""
     now = now or dt.datetime.now(dt.UTC)
     jobs, cut = await _jobs(database, now)
     async with database.snapshot() as connection:

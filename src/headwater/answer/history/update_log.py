@@ -1,4 +1,4 @@
-"""Who changed a dataset, write by write: the log of one file, series or table, as a commit log is of a source file.
+"""List who changed a dataset, write by write, as a commit log lists the changes of a source file.
 
 | kind | the write |
 |---|---|

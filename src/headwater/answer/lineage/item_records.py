@@ -97,7 +97,7 @@ class ItemRecords:
         return found
 
     async def _reach(self, ids: list[uuid.UUID], direction: str, steps: int) -> list[uuid.UUID]:
-        """What is above or below these, the nearest first."""
+        """Walk to what is above or below these, the nearest first."""
         limit = self._most + len(ids) + 1
         far = await store.related(
             self._connection,

@@ -28,7 +28,7 @@ STEP = "headwater_step"
 
 
 class RecordNodes:
-    """What is known of the runs, versions, items and contents of a walk; a fixed number of statements for any number."""
+    """Load the runs, versions, items and contents of a walk, in a fixed number of statements."""
 
     def __init__(self, runs: RunRecords, items: ItemRecords) -> None:
         self._runs, self._items = runs, items
@@ -174,7 +174,7 @@ class RecordNodes:
 
 
 def _merged(one: RunNode | VersionNode, other: RunNode | VersionNode) -> RunNode | VersionNode:
-    """What two descriptions of one node say together; the first goes before."""
+    """Merge two descriptions of one node; the first takes precedence."""
     if isinstance(one, RunNode) or isinstance(other, RunNode):
         return one
     one.hidden_upstream += other.hidden_upstream
@@ -197,7 +197,7 @@ def _part(text: str | None) -> dict[str, str] | None:
 
 
 class Step(msgspec.Struct):
-    """What a run's `headwater_step` facet says."""
+    """The content of a run's `headwater_step` facet."""
 
     version: str | None
     forced: bool
@@ -207,7 +207,7 @@ class Step(msgspec.Struct):
 
 
 def step_of(body: bytes | None) -> Step:
-    """What the facet says; what is not of its shape counts as not said."""
+    """Read the facet; parts of another shape are ignored."""
     said = node.plain(body)
     told, details = said.get("version"), said.get("details")
     return Step(

@@ -1,4 +1,4 @@
-"""What each dataset lives in: warehouses, buckets, brokers and file systems, by their namespaces, and what reports about them."""
+"""List what datasets live in: warehouses, buckets, brokers and file systems, by namespace, and what reports about them."""
 
 import datetime as dt
 

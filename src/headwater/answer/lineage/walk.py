@@ -65,7 +65,7 @@ Step = tuple[Key, Key, Link]
 
 
 class Source(Protocol):
-    """What links nodes."""
+    """The link between two nodes."""
 
     async def expand(self, keys: Collection[Key], direction: str, steps: int) -> list[Step]:
         """The links of these nodes in one direction; it may add those of nodes up to so many `steps` beyond them."""

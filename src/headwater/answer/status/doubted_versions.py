@@ -123,7 +123,7 @@ def _rank(one: StoredResult) -> tuple[dt.datetime, bytes, int, str, str]:
 
 
 def _is_fine(place: Place, fine: Mapping[uuid.UUID, dt.datetime], at: dt.datetime) -> bool:
-    """Whether a verdict came after a failure of this time."""
+    """Return whether a verdict came after a failure of this time."""
     return place.version is not None and place.version in fine and fine[place.version] >= at
 
 
