@@ -44,7 +44,7 @@ logging.getLogger("sqlglot").addFilter(lambda _record: False)
 
 
 class _Holes(msgspec.Struct, frozen=True):
-    """What a template's names stand for (see `form.Lowered`), by name in lower case. `values` are variables."""
+    """The meaning of a template's names (see `form.Lowered`), by name in lower case. `values` are variables."""
 
     values: frozenset[str] = frozenset()
     holes: dict[str, str] = {}
@@ -175,7 +175,7 @@ def _unparsed_statement(index: int, piece: Piece, text: str, rule: Rules) -> Sta
 
 
 def _put_refusals(found: list[Statement], refusals: tuple[Refusal, ...], text: str) -> None:
-    """What a template holds and SQL cannot say is a warning of the statement it stands in."""
+    """Warn, at the statement it stands in, of each part of a template that SQL cannot express."""
     for refusal in refusals:
         words = f"line {refusal.line}: {refusal.what} is left out: {refusal.why}"
         for place in range(len(found) - 1, -1, -1):
@@ -220,7 +220,7 @@ def _statement(
 
 
 def _assign(values: dict[str, form.Told], names: tuple[str, ...], flow: Flow) -> None:
-    """What variables hold after a query gave them its outputs, beside what they may hold already: which branch runs is not known."""
+    """Add a query's outputs to what the variables may already hold: which branch runs is not known."""
     rows = [(one.table, one.field, one.kinds, one.path) for one in flow.rows]
     columns = [
         (output.name, [(one.table, one.field, one.kinds, one.path) for one in output.inputs] + rows)
@@ -240,7 +240,7 @@ def _both(some: form.Told, others: form.Told) -> form.Told:
 
 
 def _put_holes(lowered: form.Lowered, tokens: list[Any], holes: _Holes) -> None:
-    """What the template's names in a statement stand for."""
+    """Set the meaning of the template's names that occur in a statement."""
     if not (holes.values or holes.holes or holes.stands):
         return
     words = sorted({token.text.lower() for token in tokens})

@@ -31,7 +31,7 @@ _TAIL = " \t\r\n;\f\v\xa0\x1c\x1d\x1e\x1f\x85"
 _BREAK = re.compile(r"\r\n|\r|\n")
 
 _Where = tuple[bytes, str, str, tuple[str, ...], frozenset[str], bool, Conventions]
-"""What a result depends on beside its text: the catalog's version and the session's defaults."""
+"""The context that a result depends on beside its text: the catalog's version and the session's defaults."""
 _State = tuple[
     str, str, tuple[str, ...], frozenset[str], bool, Conventions,
     dict[TableName, Schema], frozenset[TableName], frozenset[TableName], frozenset[TableName],
@@ -39,7 +39,7 @@ _State = tuple[
 
 
 class _CachedShape:
-    """What is known of a shape: a statement of it, and where that was found; nowhere if it must be resolved each time."""
+    """A statement of a shape and the context it was resolved in; no context if the shape must be resolved each time."""
 
     __slots__ = ("statement", "where")
 
@@ -68,7 +68,7 @@ class Cache:
     def analyse(
         self, text: str, dialect: str = "", catalog: Catalog | None = None, session: Session | None = None
     ) -> list[Statement]:
-        """What `analysis.analyse` says, and what it does to `session`.
+        """Return the statements that `analysis.analyse` returns, and change `session` as it does.
 
         Raises ValueError for an unknown dialect, and nothing else for any text.
         """
@@ -152,7 +152,7 @@ def _put(level: OrderedDict[K, V], name: K, value: V, size: int) -> None:
 
 
 def _steady(text: str, body: str, parser: str) -> bool:
-    """Whether a text is SQL as it stands: no template, no lines for a terminal. Such things are not in a shape."""
+    """Return whether a text is SQL as it stands: no template, no lines for a terminal. Such things are not in a shape."""
     if (
         not body
         or not (body[0] == "(" or body[0].isalpha())
@@ -167,7 +167,7 @@ def _steady(text: str, body: str, parser: str) -> bool:
 
 
 def _plain(statement: Statement, place: tuple[int, int, int]) -> bool:
-    """Whether a statement says nothing that only its text could say."""
+    """Return whether a statement holds nothing that depends on its text beyond its form."""
     lowered = statement.form
     return (
         (statement.start, statement.end, statement.line) == place
@@ -180,7 +180,7 @@ def _plain(statement: Statement, place: tuple[int, int, int]) -> bool:
 
 
 def _end(pieces: Cut, body: str, known: Lexis) -> int:
-    """Where the statement ends: before comments, blanks and `;`."""
+    """Return the place where the statement ends: before comments, blanks and `;`."""
     at = len(body)
     for place in range(len(pieces.pieces) - 1, -1, -1):
         piece = pieces.pieces[place]

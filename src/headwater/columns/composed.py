@@ -13,7 +13,7 @@ _REPLACES = frozenset({"CREATE", "OVERWRITE", "CLONE"})
 
 
 class _Inside:
-    """What is known of a table of the script: its columns' inputs, what decides about its rows, the tables it was read from."""
+    """A table of the script: its columns' inputs, the columns that decide about its rows, the tables it was read from."""
 
     def __init__(self) -> None:
         self.columns: dict[str, list[Input]] = {}

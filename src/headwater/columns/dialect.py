@@ -1,4 +1,4 @@
-"""What differs between dialects in what names mean: how they fold, what an alias hides, which names are no columns.
+"""The differences between dialects in the meaning of names: how they fold, what an alias hides, which names are no columns.
 
 The parser knows how a dialect is written; this module knows how its names resolve. Sources: each product's manual, chapter "identifiers".
 """

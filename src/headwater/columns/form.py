@@ -13,7 +13,7 @@ Reference = tuple[Parts, int, str]
 """A name as written, outermost part first (`("t", "*")`: the whole row), how it is used (`kinds.Use`), and the path into it."""
 
 SCALAR, EXISTS, MEMBERS, WHOLE = 0, 1, 2, 3
-"""How a subquery stands in an expression: its first column's value, whether it has rows, IN its rows, all of its columns."""
+"""The uses of a subquery in an expression: its first column's value, whether it has rows, IN its rows, all of its columns."""
 
 
 class _Node(msgspec.Struct, array_like=True, tag=True, gc=False):
@@ -21,7 +21,7 @@ class _Node(msgspec.Struct, array_like=True, tag=True, gc=False):
 
 
 class Expression(msgspec.Struct, array_like=True, gc=False):
-    """What an expression takes its value from: references, and subqueries as (query, use, how it stands)."""
+    """The inputs of an expression's value: references, and subqueries as (query, use, how it stands)."""
 
     references: list[Reference] = []
     subqueries: list[tuple["Query", int, int]] = []
@@ -174,7 +174,8 @@ Query = Select | SetOperation | Values
 
 
 class Target(msgspec.Struct, array_like=True, gc=False):
-    """What a statement writes: a table, or a path. `partition`: columns with a constant value in PARTITION (…), which the query does not give."""
+    """A table or a path that a statement writes. `partition`: columns with a constant value in PARTITION (…), which the query does not
+    give."""
 
     name: Parts
     columns: list[str] = []
@@ -233,11 +234,12 @@ class SeveralForm(_Node):
 
 
 Edit = tuple[Literal["add", "drop", "rename", "move", "replace", "unknown"], list[str], str | None]
-"""What ALTER does to columns: names (rename: the old, the new), and where one goes: at the end (None), first (""), or after another."""
+"""A change of columns by ALTER: names (rename: the old, the new), and the new place of one: at the end (None), first (""), or after
+another."""
 
 
 class ChangeForm(_Node):
-    """What happens to tables themselves: (action, table, other or ()). `columns`: those a CREATE TABLE declares.
+    """A change of tables themselves: (action, table, other or ()). `columns`: those a CREATE TABLE declares.
     `own`: those of `columns` whose values the table makes itself. `edits`: what happens to columns of the first table."""
 
     changes: list[tuple[str, Parts, Parts]]
@@ -259,7 +261,7 @@ Form = QueryForm | WriteForm | UpdateForm | SeveralForm | ChangeForm | SessionFo
 
 
 Told = list[tuple[str, list[tuple[Parts, str, int, str]]]]
-"""What a variable holds: its columns (one, or those of a record), each with its inputs: (table, field, kinds, path)."""
+"""A variable's columns (one, or those of a record), each with its inputs: (table, field, kinds, path)."""
 
 
 class Lowered(msgspec.Struct, array_like=True, gc=False):

@@ -1,4 +1,4 @@
-"""How a column depends on another, as bits of one integer, and what a step of an expression does to them.
+"""The kinds of dependency between columns, as bits of one integer, and the effect of a step of an expression on them.
 
 The bits are OpenLineage's transformation subtypes. A direct kind grows along a path (IDENTITY < TRANSFORMATION < AGGREGATION); an indirect kind
 stays what it is unless the whole value is used to decide about rows. Masking once is masking for good, so every kind has a masked twin.
@@ -65,7 +65,8 @@ def step(bits: int, use: Use) -> int:
 
 
 def transformations(bits: int) -> tuple[Transformation, ...]:
-    """What is worth reporting: the strongest direct kind (masked if any path of that strength is), then every indirect one, in a stable order."""
+    """Return the kinds worth reporting: the strongest direct one (masked if any path of that strength is), then each indirect one, in a
+    stable order."""
     found: list[Transformation] = []
     for kind in (AGGREGATION, TRANSFORMATION, IDENTITY):
         if bits & (kind | kind << _SHIFT):

@@ -24,7 +24,7 @@ _LIFECYCLE = {"CLONE": "CREATE", "LIKE": "CREATE", "SWAP": "ALTER"}
 
 
 class Facets(msgspec.Struct, frozen=True):
-    """What a statement reads and writes. Bodies of facets lack `_producer` and `_schemaURL`: those are the sender's.
+    """The datasets a statement reads and writes. Bodies of facets lack `_producer` and `_schemaURL`: those are the sender's.
 
     `outputs` holds, for each dataset written, its facets by their OpenLineage keys. `job`: the facets of the statement itself.
     """
@@ -35,7 +35,7 @@ class Facets(msgspec.Struct, frozen=True):
 
 
 def is_path(table: TableName) -> bool:
-    """Whether a name is a file, folder or object rather than a table: it has one part, with a scheme, a slash or a file's ending."""
+    """Return whether a name is a file, folder or object rather than a table: it has one part, with a scheme, a slash or a file's ending."""
     if len(table) != 1 or table[0].startswith("@"):
         return False
     return bool(_SCHEME.match(table[0]) or "/" in table[0] or _FILE.search(table[0]))

@@ -1,4 +1,4 @@
-"""What analysing a text gives: one `Statement` for each statement in it, plain frozen values that pickle and encode.
+"""The result of analysing a text: one `Statement` for each statement in it, plain frozen values that pickle and encode.
 
 Names are tuples of parts, outermost first, folded as the dialect folds them: `("db", "schema", "table")`.
 """
@@ -16,7 +16,7 @@ TableName = tuple[str, ...]
 
 
 class Level(enum.StrEnum):
-    """How much of a statement was understood."""
+    """The degree to which a statement was understood."""
 
     FULL = "full"
     """Every relation and column was read by grammar and has one owner. Nothing was guessed."""
@@ -59,7 +59,7 @@ class Output(msgspec.Struct, frozen=True):
 
 
 class Flow(msgspec.Struct, frozen=True):
-    """What a statement puts into one target. A query's own result has `target` None.
+    """A flow of columns and rows into one target. A query's own result has `target` None.
 
     `action`: SELECT, CREATE, OVERWRITE, APPEND, MERGE, UPDATE, DELETE, EXPORT. `rows`: what decides about all of its rows and so about every
     column (JOIN, FILTER, GROUP_BY, SORT), said once. `reads`: the tables this flow needs, also those of which it takes no column.
@@ -73,7 +73,7 @@ class Flow(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What happened to a table itself: CREATE, ALTER, RENAME, SWAP, DROP, TRUNCATE, CLONE, LIKE.
+    """A change of a table itself: CREATE, ALTER, RENAME, SWAP, DROP, TRUNCATE, CLONE, LIKE.
 
     `other`: the second table of it. `temporary`: what is created ends with the session.
     """

@@ -9,7 +9,7 @@ from headwater.columns.result import TableName
 
 
 class Conventions(msgspec.Struct, frozen=True):
-    """Where tools differ in what they call lineage, and so do people.
+    """Choices on which tools, and people, differ in what they call lineage.
 
     `except_right`: the right side of EXCEPT, MINUS and INTERSECT decides about rows. `ddl_writes`: ALTER and DROP write their table.
     `lateral_aliases`: an output may name one before it, whatever the dialect says (None: as it says). `struct_leaves`: fields of one column are

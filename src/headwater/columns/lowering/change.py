@@ -9,7 +9,7 @@ from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.source import table_parts
 
 _COUNTED = frozenset({"tsql", "fabric", "redshift"})
-"""Where an INSERT without a list of columns gives no value for a column the server counts up."""
+"""Dialects in which an INSERT without a list of columns gives no value for a column that the server counts up."""
 
 
 def _table(node: Any) -> Any:

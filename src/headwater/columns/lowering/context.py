@@ -1,4 +1,4 @@
-"""What lowering one statement carries along: how names become keys, the windows in scope, warnings."""
+"""The state carried through the lowering of one statement: how names become keys, the windows in scope, warnings."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +34,7 @@ class Context:
         self.common: frozenset[str] = frozenset()
         """Names of common table expressions there."""
         self.effects: list[form.Form] = []
-        """What statements inside the query do to tables (a CTE that inserts)."""
+        """The changes that statements inside the query make to tables (a CTE that inserts)."""
         self._lower_query = lower_query
         self._lower_changing = lower_changing
         self._keys: dict[str, str] = {}
@@ -159,7 +159,7 @@ class Context:
         return self.key(name)
 
     def window_parts(self, node: Any) -> list[Any]:
-        """What decides in a window: PARTITION BY, ORDER BY, frame bounds; its named base's too."""
+        """Return the expressions that decide in a window, and in its named base: PARTITION BY, ORDER BY, frame bounds."""
         found: list[Any] = []
         seen: set[str] = set()
         while node is not None:

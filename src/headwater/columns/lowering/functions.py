@@ -25,9 +25,9 @@ MASKING_NAMES = frozenset(
 MASKING_PREFIXES = ("mask", "sha1", "sha2", "md5", "xxhash", "murmur", "cityhash", "siphash")
 NOTHING_NAMES = frozenset(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "rownum"])
 CURSOR_ATTRIBUTES = frozenset({"ROWCOUNT", "FOUND", "NOTFOUND", "ISOPEN", "BULK_ROWCOUNT", "BULK_EXCEPTIONS"})
-"""What PL/SQL says of the last statement or of a cursor."""
+"""PL/SQL's attributes of the last statement or of a cursor."""
 XML_METHODS = frozenset({"value", "query", "exist", "modify", "nodes"})
-"""What T-SQL calls of an XML column: `c.value(…)` is no function of a schema c."""
+"""T-SQL's methods of an XML column: `c.value(…)` is no function of a schema c."""
 
 
 def is_date_part(node: Any) -> bool:

@@ -1,4 +1,4 @@
-"""How each class of the parser's tree is read, and each of its arguments: grammar.txt, as lowering asks it.
+"""The reading of each class of the parser's tree, and of each of its arguments: grammar.txt, as lowering looks it up.
 
 The level of a statement rests on this table: a class or an argument that it does not list, or marks with `?`, lowers the level where it occurs.
 """
@@ -31,7 +31,7 @@ def table() -> dict[str, list[str]]:
 
 VERDICTS: dict[type, str] = {}
 STEPS: dict[type, int] = {}
-"""How an expression uses what is below it, where that is the same for all of it."""
+"""The use an expression makes of what is below it, for classes in which all arguments share one."""
 UNREAD: dict[type, tuple[str, ...]] = {}
 """Arguments that lower the level when they are given."""
 for _name, (_verdict, *_arguments) in table().items():
@@ -45,7 +45,7 @@ for _name, (_verdict, *_arguments) in table().items():
 
 
 def irrelevant(node: Any) -> bool:
-    """Whether the table says that nothing in `node` matters to columns."""
+    """Return whether the table marks everything in `node` as irrelevant to columns."""
     return VERDICTS.get(node.__class__, "?")[0] == "-"
 
 

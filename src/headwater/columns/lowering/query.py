@@ -177,7 +177,7 @@ def _select(context: Context, node: Any) -> form.Select:
 
 
 def _mark_aggregates(nodes: list[Any], found: list[form.Projection]) -> None:
-    """Which outputs are made of aggregates."""
+    """Mark the outputs that are made of aggregates."""
     place = 0
     for node in nodes:
         several = isinstance(node, exp.Aliases)
@@ -188,7 +188,7 @@ def _mark_aggregates(nodes: list[Any], found: list[form.Projection]) -> None:
 
 
 def _has_aggregate(node: Any) -> bool:
-    """Whether an expression is made of an aggregate: not of one in a subquery, nor of a function over a window."""
+    """Return whether an expression is made of an aggregate: not of one in a subquery, nor of a function over a window."""
     waiting = [node]
     while waiting:
         one = waiting.pop()

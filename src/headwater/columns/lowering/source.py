@@ -1,4 +1,5 @@
-"""What stands in FROM to the internal form: tables, paths, derived tables, laterals, UNNEST and table functions, VALUES, PIVOT, UNPIVOT, joins."""
+"""Lowering of FROM to the internal form: tables, paths, derived tables, laterals, UNNEST and table functions, VALUES, PIVOT, UNPIVOT,
+joins."""
 
 from typing import Any
 
@@ -145,7 +146,7 @@ def _plain(context: Context, node: Any, alias: str, columns: list[str]) -> form.
 
 
 def _holds_query(node: Any) -> bool:
-    """Whether a query stands in the parentheses, and not a table or a join."""
+    """Return whether the parentheses hold a query, and not a table or a join."""
     while isinstance(node, exp.Subquery) and not (node.args.get("alias") or node.args.get("joins")):
         node = node.this
     return isinstance(node, (exp.Select, exp.SetOperation, exp.Values))

@@ -89,7 +89,7 @@ def _lowered(context: Context, node: Any) -> tuple[str, form.Form | None]:
 
 
 _KEYS = (exp.Order, exp.Cluster, exp.Tuple, exp.Partition)
-"""What a table is sorted or cut by."""
+"""Clauses that a table is sorted or partitioned by."""
 _BODIES = frozenset({"FUNCTION", "PROCEDURE", "TRIGGER", "RULE"})
 _TABLES = frozenset({"TABLE", "VIEW", "MODEL", "DYNAMIC TABLE"})
 

@@ -234,7 +234,7 @@ def _parts(context: Context, arguments: list[Any]) -> form.Parts:
 
 
 def _foreign_query(context: Context, system: str, text: str, dialect: str | None) -> form.Source:
-    """What a text says in another system: its tables are in that system's own namespace."""
+    """Return the source that a query text reads in another system: its tables are in that system's own namespace."""
     query = context.inside(system, text, dialect) if text else None
     if query is None:
         context.warn(f"what is read from {system} is not understood")

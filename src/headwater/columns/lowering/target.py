@@ -1,4 +1,4 @@
-"""What a statement writes: the table, its columns and partition, or the path."""
+"""Lowering of a statement's target: the table, its columns and partition, or the path."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from headwater.columns.lowering.source import named
 
 
 def target(context: Context, node: Any) -> form.Target:
-    """What is written: a table, perhaps with columns and a partition, or a path."""
+    """Return the target of a statement: a table, perhaps with columns and a partition, or a path."""
     columns: list[str] = []
     table = node
     if isinstance(node, exp.Schema):

@@ -135,7 +135,7 @@ def multiple(context: Context, node: Any) -> form.Form:
 
 
 def returned(context: Context, node: Any) -> form.Query:
-    """What RETURNING gives."""
+    """Return the query that RETURNING makes; it has no outputs when there is no such clause."""
     returning = node.args.get("returning")
     if returning is None:
         return form.Select([])

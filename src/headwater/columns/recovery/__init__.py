@@ -1,1 +1,1 @@
-"""What the parser does not read, read in other ways, each labelled with how much it understood."""
+"""Other ways to read statements that the parser cannot, each labelled with how much it understood."""

@@ -26,7 +26,7 @@ _TABLE_NAMES_ALONE = frozenset({"mysql", "doris", "starrocks"})
 
 
 def altered(phrase: Phrase, name: form.Parts, place: int) -> form.ChangeForm:
-    """What the actions of ALTER TABLE `name`, from `place` on, do to its columns and its name."""
+    """Return the changes that the actions of ALTER TABLE `name`, from `place` on, make to its columns and its name."""
     reader = _Reader(phrase, name)
     reader.actions(place)
     return form.ChangeForm(reader.changes or [("ALTER", name, ())], edits=reader.edits)

@@ -14,7 +14,7 @@ _OBJECTS = frozenset({"TABLE", "VIEW", "PROJECTION"})
 _TEMPORARY = frozenset({"TEMP", "TEMPORARY", "VOLATILE"})
 _COPIES = frozenset({"CLONE", "COPY", "LIKE"})
 _COPIES_BY_NAME = frozenset({"clickhouse", "teradata", "", "snowflake", "oracle"})
-"""Where `CREATE TABLE a AS b` is a copy of b."""
+"""Dialects in which `CREATE TABLE a AS b` is a copy of b."""
 _OPTIONS = frozenset(
     "SKEWED BY ON STORED AS DIRECTORIES CLUSTERED SORTED SORT INTO BUCKETS ROW FORMAT SERDE DELIMITED FIELDS COLLECTION ITEMS MAP KEYS LINES "
     "TERMINATED ESCAPED NULL DEFINED WITH SERDEPROPERTIES TBLPROPERTIES INPUTFORMAT OUTPUTFORMAT INPUTDRIVER OUTPUTDRIVER LOCATION COMMENT "
@@ -44,7 +44,7 @@ _SILENT = frozenset(
 
 
 class Created(msgspec.Struct):
-    """What a CREATE says before its query. `object`: the place of TABLE or VIEW; `after`: that behind the name and its columns."""
+    """The head of a CREATE, before its query. `object`: the place of TABLE or VIEW; `after`: that behind the name and its columns."""
 
     kind: str
     object: int
@@ -173,7 +173,7 @@ def _doubt_options(phrase: Phrase, start: int) -> None:
 
 
 def query_place(phrase: Phrase, start: int) -> int:
-    """Where the query of a CREATE begins, -1 when it has none."""
+    """Return the place where the query of a CREATE begins, -1 when it has none."""
     for place in range(start, phrase.size):
         if phrase.depths[place]:
             continue

@@ -33,7 +33,7 @@ _SILENT_OBJECTS = frozenset(
 
 
 def read(phrase: Phrase) -> Read | None:
-    """What the statement does, when its words are enough to say it."""
+    """Return the statement's kind and form when its words are enough for them, else None."""
     first, second = phrase.word(0), phrase.word(1)
     if f"{first} {second}".split()[:2] == ["UPDATE", "STATISTICS"]:
         return "ANALYZE", None

@@ -28,7 +28,7 @@ def _together(forms: list[form.Form]) -> form.Form | None:
 
 
 def _read_only(forms: list[form.Form]) -> form.Form | None:
-    """What is explained is not run: its query is read, nothing is written."""
+    """Return an explained statement as reads only: it is not run, so its query is read and nothing is written."""
     found: list[form.Form] = []
     for one in forms:
         if isinstance(one, form.WriteForm):

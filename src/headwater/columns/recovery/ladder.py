@@ -124,7 +124,7 @@ class _Ladder:
         return other or words_only(text, tokens, self.rule, problem or "the statement is not understood")
 
     def parsed(self, text: str, tokens: list[Any]) -> form.Lowered | None:
-        """What parsing gives, None when it gives nothing of use; `problem` then says why."""
+        """Return the form that parsing gives, None when it gives nothing of use; `problem` then says why."""
         self.error, self.problem = None, "the statement is not understood"
         if not tokens or self.left <= 0:
             return None
@@ -157,7 +157,7 @@ class _Ladder:
         return lowered
 
     def by_words(self, text: str, phrase: Phrase, context: Context) -> form.Lowered | None:
-        """What the words say without a parse of the whole: a form, or statements held inside."""
+        """Return what the words give without a parse of the whole: a form, or statements held inside; None when they give nothing."""
         held = holding.held(phrase) if self.inside < _INSIDE else None
         if held is not None:
             self.inside += 1

@@ -33,7 +33,7 @@ def words_of(tokens: list[Any]) -> list[str]:
 
 
 def depths_of(words: list[str]) -> list[int]:
-    """How many brackets are open before each token, those it opens itself left out and those it closes closed."""
+    """Return the number of open brackets before each token; an opening bracket does not count itself, a closing one counts as closed."""
     depths, depth = [], 0
     for word in words:
         step = _OPEN.get(word, 0)
@@ -149,7 +149,7 @@ class Phrase:
         return bool(self.tokens[place].token_type is TokenType.IDENTIFIER)
 
     def declares_column(self, place: int) -> bool:
-        """Whether an entry of a CREATE's list begins with a column, and not with a constraint or an index."""
+        """Return whether an entry of a CREATE's list begins with a column, and not with a constraint or an index."""
         word, parser = self.word(place), self.context.rule.parser
         if not self.is_name(place) or word in _CONSTRAINTS:
             return False
@@ -212,7 +212,7 @@ class Phrase:
         return (tuple(parts), at) if parts else ((), place)
 
     def _touches(self, place: int) -> bool:
-        """Whether no space stands around this token."""
+        """Return whether no space stands around this token."""
         before, token = self.tokens[place - 1], self.tokens[place]
         return before.end + 1 == token.start and (
             place + 1 < self.size and token.end + 1 == self.tokens[place + 1].start

@@ -49,7 +49,7 @@ _TRAILING = (
 
 
 def trailing(phrase: Phrase, start: int, *, sink: bool = False) -> int:
-    """Where a query ends: before a clause that says nothing about columns, or behind its closing bracket."""
+    """Return the place where a query ends: before a clause that says nothing about columns, or behind its closing bracket."""
     if phrase.word(start) == "(" and phrase.depths[start] == 0:
         end = phrase.closing(start) + 1
         if phrase.word(end) not in _CHAINS:
@@ -78,7 +78,7 @@ def simplified(phrase: Phrase) -> tuple[list[Any], str]:
 
 
 def _cut(phrase: Phrase, place: int) -> int:
-    """Where the query ends; a query that is cut off with the clauses behind it is missed, and a warning says so."""
+    """Return the place where the query ends; if the cut also removes a query behind it, warn."""
     end = trailing(phrase, place)
     if {"SELECT", "JOIN", "UNION", "INSERT", "MERGE"} & set(phrase.words[end:]):
         phrase.context.warn(f"what follows {phrase.word(end)} is not read")
@@ -86,7 +86,7 @@ def _cut(phrase: Phrase, place: int) -> int:
 
 
 def misread(tokens: list[Any], dialect: str) -> bool:
-    """Whether the parser would take this for something else without a word: it is better not asked."""
+    """Return whether the parser would silently take this for something else, so that it must not be asked."""
     first = tokens[0].text.upper()
     if first not in {"DELETE", "ALTER", "COPY", "INSERT", "CREATE"}:
         return False
@@ -264,7 +264,7 @@ def _graph(phrase: Phrase, place: int, dropped: set[int], replaced: dict[int, li
 
 
 def _meaningless(phrase: Phrase, place: int, end: int) -> int:
-    """Where the words at this place that say nothing about columns end; -1 when there are none."""
+    """Return the place where the words here that say nothing about columns end; -1 when there are none."""
     word, first = phrase.words[place], phrase.words[0]
     before = phrase.word(place - 1)
     if word == "LOCKING":

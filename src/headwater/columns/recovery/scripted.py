@@ -17,7 +17,7 @@ _FORMATS = frozenset({"ROW", "RECORDREADER", "RECORDWRITER"})
 
 
 def may_hold(text: str) -> bool:
-    """Whether a statement's text has the sign of a script. Most have not, so this is quick."""
+    """Return whether a statement's text has the sign of a script. Most have none, so this is quick."""
     lowered = text.lower()
     return "using" in lowered and _SIGN.search(lowered) is not None
 

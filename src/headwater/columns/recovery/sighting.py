@@ -43,7 +43,7 @@ class Sighted(msgspec.Struct):
 
 
 def kind(phrase: Phrase) -> str:
-    """What kind of statement the words say this is."""
+    """Return the kind of statement that the words show."""
     first = phrase.word(0)
     created = creation.head(phrase)
     if created is not None:
@@ -155,7 +155,7 @@ def _add(
 
 
 def lowered(phrase: Phrase) -> form.Form | None:
-    """What can be said with tables alone; None when no table is named."""
+    """Return a form of tables alone; None when no table is named."""
     found = sighted(phrase)
     if not found.reads and not found.writes:
         return None

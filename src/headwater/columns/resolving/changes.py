@@ -1,4 +1,4 @@
-"""What happens to tables themselves: made, altered, renamed, swapped, dropped. The session follows, so that a later `*` is right."""
+"""Changes of tables themselves: made, altered, renamed, swapped, dropped. The session follows, so that a later `*` is right."""
 
 from typing import Protocol
 
@@ -16,7 +16,7 @@ class Outcome(Protocol):
 
 
 class Teller(Protocol):
-    """Who resolves the whole statement."""
+    """The resolver of the whole statement."""
 
     resolver: Resolver
     session: Session

@@ -23,12 +23,12 @@ from headwater.columns.result import Change, Flow, Input, Level, Output, TableNa
 from headwater.columns.session import Session
 
 _FILLS_FROM_LEFT = frozenset({"postgres", "redshift", "materialize", "risingwave", "hive"})
-"""Where a query may give fewer columns than the table has: the last ones get their defaults."""
+"""Dialects in which a query may give fewer columns than the table has: the last ones get their defaults."""
 _DIRECT = DIRECT | DIRECT << MASKED
 
 
 class Outcome(msgspec.Struct):
-    """What resolving one statement gives (see `result.Statement`)."""
+    """The outcome of resolving one statement (see `result.Statement`)."""
 
     flows: list[Flow] = []
     changes: list[Change] = []
@@ -378,7 +378,7 @@ class _Teller:
 
 
 def _says(value: "Dependencies | Open") -> bool:
-    """Whether a column of a query has a name and an input."""
+    """Return whether a column of a query has a name and an input."""
     return not isinstance(value, Open) and bool(value)
 
 

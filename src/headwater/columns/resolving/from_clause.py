@@ -41,10 +41,10 @@ class FromClause(ABC):
         self.leaves = Leaves()
         self.reads: dict[TableName, None] = {}
         self.warnings: dict[str, None] = {}
-        """What was taken for sure without being so."""
+        """Warnings of what was assumed without being certain."""
         self.spent = 0
         self.values: dict[str, dict[str, Dependencies]] = {}
-        """What variables hold, by column; a plain variable's one column is called ""."""
+        """The values of variables, by column; a plain variable's one column is called ""."""
         self.partitions: dict[tuple[TableName, str], None] = {}
         """Parts of tables that the statement names."""
         self._within: list[TableName] = []
@@ -54,7 +54,7 @@ class FromClause(ABC):
         self.stands: dict[str, str] = {}
         """Those of `form.Lowered`."""
         self.unknown = ""
-        """Why a relation or a list of outputs is unknown: it stands behind a macro or a variable."""
+        """The reason why a relation or a list of outputs is unknown: it stands behind a macro or a variable."""
         self.scalars: dict[str, Dependencies] = {}
         """Values that WITH gave a name (ClickHouse)."""
         lateral = session.conventions.lateral_aliases
@@ -74,7 +74,7 @@ class FromClause(ABC):
 
     @abstractmethod
     def value(self, expression: form.Expression, scope: Scope) -> Dependencies:
-        """What an expression depends on."""
+        """Return what an expression depends on."""
 
     @abstractmethod
     def into(self, result: Dependencies, expression: form.Expression, scope: Scope) -> None:
@@ -356,7 +356,7 @@ class FromClause(ABC):
 
 
 class _Row(Relation):
-    """What a function makes: known columns; any other name is a field of the one value."""
+    """A relation that a function makes: known columns; any other name is a field of the one value."""
 
     def __init__(self, columns: list[Column], inside: OpenValue, rows: Rows | None) -> None:
         super().__init__(columns, rows)

@@ -1,4 +1,5 @@
-"""What resolving computes with: leaves (columns of tables) as integers, what a column depends on as `{leaf: kinds}`, and relations made of them.
+"""The values that resolving computes with: leaves (columns of tables) as integers, a column's dependencies as `{leaf: kinds}`, and
+relations of them.
 
 Dependencies are shared and never changed once made. A relation may be open: some of its columns stand behind the star of a table whose schema is
 unknown (`Open`), and are made when a name refers to them.
@@ -112,7 +113,8 @@ def union(parts: Iterable[Dependencies]) -> Dependencies:
 
 
 class Rows:
-    """What decides about the rows of a relation: its own part, and the relations below. Kept as a graph, so that a long chain stays linear."""
+    """The columns that decide about the rows of a relation: its own, and the relations below. A graph, so that a long chain stays
+    linear."""
 
     __slots__ = ("below", "own")
 
@@ -253,7 +255,7 @@ class Relation:
         self._columns = columns
         self._index: dict[str, Dependencies] = {}
         self.names: Mapping[str, object] = self._index
-        """What `get` finds, by name."""
+        """The columns that `get` finds, by name."""
         self.opens: list[Open] = []
         self.inside: OpenValue | None = None
         """The one value a row is made of, when a name may be a field of it: UNNEST and its like."""

@@ -268,7 +268,7 @@ class Resolver(FromClause):
         return columns
 
     def _hole(self, one: form.Projection) -> str:
-        """Why the outputs that stand in the place of `one` are not known, if that is so."""
+        """Return why the outputs that stand in the place of `one` are not known; "" if they are."""
         found = one.value.references
         if len(found) != 1 or one.value.subqueries or found[0][0] != (one.name,) or found[0][1]:
             return ""
@@ -351,7 +351,7 @@ class Resolver(FromClause):
             add(own, used(self._subquery(query, scope, standing), use))
 
     def value(self, expression: form.Expression, scope: Scope) -> Dependencies:
-        """What an expression depends on."""
+        """Return what an expression depends on."""
         references = expression.references
         if len(references) == 1 and not expression.subqueries:
             parts, use, path = references[0]

@@ -18,7 +18,7 @@ from headwater.columns.resolving.relation import (
 from headwater.columns.result import TableName
 
 NEVER, AFTER, FIRST = 0, 1, 2
-"""Whether an output's alias is a name here: not at all, where no column has it, before any column."""
+"""The reach of an output's alias as a name here: none, where no column has it, before any column."""
 
 
 class Scope:
@@ -39,10 +39,10 @@ class Scope:
         self.rows_by_name = rows_by_name
         self.using_first = False
         self.own_first = False
-        """Whether a name that the one unknown table here may have is taken to be its: in a subquery's outputs and keys, where a name of the
-        query around it would make no sense."""
+        """True if a name that the one unknown table here may have counts as its column: in a subquery's outputs and keys, where a name
+        of the query around it would make no sense."""
         self.structs = True
-        """Whether columns have fields in this product, so that `x.y` may be one of the column x."""
+        """True if columns have fields in this product, so that `x.y` may be one of the column x."""
         self.virtual: frozenset[str] = frozenset()
         self.pseudo: frozenset[str] = frozenset()
         self.warnings: dict[str, None] = {}
@@ -63,7 +63,7 @@ class Scope:
         self.mode = NEVER
         self._caches: tuple[dict[form.Parts, Dependencies], ...] = ({}, {}, {})
         self.known = self._caches[NEVER]
-        """What has been looked up, in the present mode."""
+        """The names looked up so far, in the present mode."""
 
     def add(self, alias: str, name: TableName, relation: Relation) -> None:
         self.relations.append((alias, name, relation))
@@ -221,7 +221,7 @@ class Scope:
         return None
 
     def may_have(self, name: str) -> bool:
-        """Whether a relation here or around could own the name."""
+        """Return whether a relation here or around could own the name."""
         level: Scope | None = self
         while level is not None:
             if any(relation.opens or name in relation.names for _, _, relation in level.relations):
@@ -230,7 +230,7 @@ class Scope:
         return False
 
     def _depends_on_name(self, value: Dependencies, name: str) -> bool:
-        """Whether `value` names a column called `name`: then that column exists, and an alias of its name does not hide it."""
+        """Return whether `value` names a column called `name`: then that column exists, and an alias of its name does not hide it."""
         for leaf in value:
             entry = self.leaves.entries[leaf]
             if (entry[1] if isinstance(entry, tuple) else entry.name) == name:
@@ -287,7 +287,7 @@ class Scope:
         return self.leaves.guess(written, [], f"nothing here is called {parts[0]}")
 
     def _by_own_name(self, alias: str) -> bool:
-        """Whether a relation of unknown columns is called by its own name, and by no alias that the query chose."""
+        """Return whether a relation of unknown columns is called by its own name, and by no alias that the query chose."""
         return any(
             one.opens and name and name[-1].lower() == alias.lower() == called.lower()
             for called, name, one in self.relations
@@ -322,7 +322,7 @@ class Scope:
     # --- names that are no columns
 
     def _held(self, variable: str, column: str) -> Dependencies:
-        """What a variable holds."""
+        """Return what a column of a variable depends on."""
         return self.values.get(variable, {}).get(column, NOTHING)
 
     def _row(self, name: str) -> Dependencies | None:

@@ -10,7 +10,7 @@ from headwater.columns.script.boundary import VERBS, alone, boundary, fresh, unp
 from headwater.columns.script.procedure import Walk
 
 CONTROL = ("BREAK", "CONTINUE", "GOTO", "OPEN", "FETCH", "CLOSE", "DEALLOCATE")
-"""What only steers the statements around it."""
+"""Words that only steer the statements around them."""
 
 
 class Batch(Walk):
@@ -227,7 +227,7 @@ class Batch(Walk):
         return [*made, *self.tokens[done:limit]] if made else []
 
     def taken(self, at: int, limit: int) -> dict[int, str] | None:
-        """Where `@x =` stands in the list of a SELECT."""
+        """Return the variable of each `@x =` in the list of a SELECT, by its place."""
         low = at if self.words[at] == "SELECT" else self.find(at, limit, "SELECT")
         found: dict[int, str] = {}
         depth = 0

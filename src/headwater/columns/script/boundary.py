@@ -1,4 +1,4 @@
-"""Where a T-SQL statement ends that no `;` ends: at a word that begins another, when the statement before cannot take it."""
+"""The end of a T-SQL statement that no `;` ends: at a word that begins another, when the statement before cannot take it."""
 
 from sqlglot.tokenizer_core import TokenType
 
@@ -47,7 +47,7 @@ def alone(c: Cursor, at: int) -> bool:
 
 
 def boundary(c: Cursor, at: int) -> int:
-    """Where the statement that begins here ends."""
+    """Return the place where the statement that begins here ends."""
     words, size = c.words, c.size
     state = {"head": words[at], "had": ""}
     depth = cases = 0

@@ -1,4 +1,4 @@
-"""Where the splitter stands in a text's tokens, what is open around it, and how a piece is cut out. Control flow is `procedure`'s matter."""
+"""The splitter's place in a text's tokens, the blocks open around it, and the cutting of a piece. Control flow is `procedure`'s matter."""
 
 import bisect
 from collections.abc import Callable, Sequence

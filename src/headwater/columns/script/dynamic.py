@@ -76,7 +76,7 @@ class Values(Cursor):
             self.folded[name] = value
 
     def branching(self) -> bool:
-        """Whether this part may run never, or more than once."""
+        """Return whether this part may run never, or more than once."""
         return any(frame.kind in ("IF", "LOOP", "CASE") for frame in self.frames[-DEEP:])
 
     # Strings of SQL

@@ -20,7 +20,7 @@ def decoded(token: Token) -> str:
 
 
 def lead(raw: str, text: str) -> int | None:
-    """How many characters stand before the text in its literal, or None if it is written otherwise than it reads."""
+    """Return the number of characters before the text in its literal, or None if it is written otherwise than it reads."""
     if not text:
         return 0
     longest = min(len(raw) - len(text), 80)

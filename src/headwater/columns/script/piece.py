@@ -1,4 +1,4 @@
-"""What a text is cut into: one `Piece` for each thing the engine should look at. It says nothing about what the piece means."""
+"""The pieces of a text: one `Piece` for each thing the engine should look at, without its meaning."""
 
 import msgspec
 from sqlglot.tokenizer_core import Token

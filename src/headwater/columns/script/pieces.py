@@ -73,18 +73,18 @@ HELD = {
     TokenType.SEQUENCE,
     TokenType.STAGE,
 }
-"""What is created without a body of statements."""
+"""Kinds of objects that are created without a body of statements."""
 
 
 BREAK = re.compile(r"\r\n|\r|\n")
 TROUBLE = sorted(STARTERS - {"SELECT", "WITH", "END"} | {"GO"})
-"""What a single T-SQL query does not hold."""
+"""Words that a single T-SQL query does not hold."""
 WORDS = {word: re.compile(rf"\b{word}\b") for word in TROUBLE}
 INSIDE = re.compile(r"(?:\(|\b(?:UNION|ALL|EXCEPT|INTERSECT))\s*SELECT\b")
 
 
 def pieces(text: str, dialect: str) -> list[Piece]:
-    """What to analyse, in the order it stands. An unknown dialect is read as plain SQL."""
+    """Return the pieces to analyse, in the order of the text. An unknown dialect is read as plain SQL."""
     engine = for_dialect(dialect)
     family = FAMILIES.get(type(engine).__name__.lower(), "")
     if single(text) if family == "tsql" else not _terminal(text, family):
@@ -124,7 +124,7 @@ def _start(piece: Piece) -> int:
 
 
 def single(text: str) -> bool:
-    """Whether a text of T-SQL is surely one query: nothing in it can begin another statement."""
+    """Return whether a text of T-SQL is surely one query: nothing in it can begin another statement."""
     upper = text.upper()
     if (
         "@" in upper

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 Source = tuple[str, str, str]
-"""What a table is made of: `ref` or `source`, the name that says, and the table; empty if unknown."""
+"""The origin of a table: `ref` or `source`, the name it gives, and the table; empty if unknown."""
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -58,14 +58,14 @@ class _Places:
         self.closes = _brackets(self.code)
         self.ctes: dict[str, str] = {}
         self.bodies: set[int] = set()
-        """Where the brackets of CTEs open."""
+        """The places where the brackets of CTEs open."""
         for match in CTE.finditer(self.code):
             self.ctes.setdefault(match.group(1).strip('"`').lower(), match.group(1))
             self.bodies.add(match.end() - 1)
         self.edits: list[tuple[int, int, str]] = []
         self.stands: dict[str, Source] = {}
         self.gone: dict[int, int] = {}
-        """Where calls stood that say nothing, and what comes after them."""
+        """The places of calls that say nothing, and the place behind each."""
 
     def result(self) -> Placed:
         left = [call for call in reversed(self.calls) if not self.place(call)]

@@ -16,7 +16,7 @@ from headwater.columns.script.places import Call
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """What could not be put into SQL, and why."""
+    """A part of a template that could not be put into SQL, and why."""
 
     line: int
     what: str
@@ -69,7 +69,7 @@ class _Open(msgspec.Struct):
 
 
 class _Hole(msgspec.Struct):
-    """Where a name was written."""
+    """The place where a name was written."""
 
     start: int
     end: int
@@ -225,7 +225,7 @@ class _Rendering:
         self.blank(tag)
 
     def holds(self, condition: str) -> bool:
-        """Whether a condition is taken to be true: the first time it is, and as it was from then on."""
+        """Return whether a condition counts as true: it does the first time, and later as it did then."""
         if TURN.match(condition):
             return False
         positive = True

@@ -1,4 +1,4 @@
-"""What a vendor's terminal understands and its server never sees: blanked, or turned into `;`, with every character in its place.
+"""Commands of a vendor's terminal that its server never sees: blanked, or turned into `;`, with every character in its place.
 
 sqlplus (`/`, SET, PROMPT, `&name`, `-` at a line's end, …), psql (`\\set`, data after COPY … FROM stdin), mysql (DELIMITER),
 BTEQ (`.LOGON`), sqlcmd (`:setvar`), the shells of SQLite and DuckDB (`.print`).
@@ -63,7 +63,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def server(text: str, family: str) -> str:
-    """What the server gets, of the same length."""
+    """Return the text that the server gets, of the same length."""
     if family == "postgres" and "@extschema" in text:
         text = EXTENSION.sub(r"\1  ", text)
     if family == "oracle":
@@ -94,12 +94,12 @@ def server(text: str, family: str) -> str:
 
 
 def continued(text: str) -> bool:
-    """Whether a line of SQL*Plus goes on in the next."""
+    """Return whether a line of SQL*Plus goes on in the next."""
     return ("-\n" in text or "-\r" in text or "- " in text) and CONTINUED.search(text) is not None
 
 
 def ends(text: str, family: str) -> list[int]:
-    """Where a statement ends with its line, without a mark."""
+    """Return the places where a statement ends with its line, without a mark."""
     if family != "postgres" or "\\" not in text:
         return []
     return [match.end() for match in COPIED.finditer(text)]

@@ -1,1 +1,1 @@
-"""What is left of a statement without its values: fingerprints, and the keys under which its lineage may be remembered."""
+"""The shape of a statement without its values: fingerprints, and the keys under which its lineage may be remembered."""

@@ -53,7 +53,8 @@ _REGION = re.compile(
     + _NESTED
     + rb")*+([?(])?"
 )
-"""What follows BY to the end of its parenthesis; group 1 if a literal is found there after a comma, or a parenthesis that may hold an ordinal."""
+"""The text from BY to the end of its parenthesis; group 1 if a literal is found there after a comma, or a parenthesis that may hold an
+ordinal."""
 _SPENT_AT_MOST = 50_000
 _BEFORE_ORDINAL = frozenset({"by", ",", "("})
 _EDGES = re.compile(r"/\*|\*/")
@@ -61,7 +62,7 @@ _CLAUSE = re.compile(
     r"\b(?:having|order|limit|union|intersect|except|minus|qualify|window|rows|range|groups|where|select|from|offset|fetch|for|into|set)\b",
     re.IGNORECASE,
 )
-"""What ends a list of GROUP BY or ORDER BY."""
+"""The words that end a list of GROUP BY or ORDER BY."""
 _ORDINAL = re.compile(r"[0-9]++(?![\w.])")
 _SIMPLE_LIST = re.compile(r"[bB](?<![\w:@$%#][bB])[yY]\b(?:[^()?'\"`\[/#-]|-(?!-)|/(?![*/]))*+")
 _SIMPLE_ORDINAL = re.compile(r"((?:^..|,)\s*+)([0-9]++(?![\w.]))", re.DOTALL)
@@ -131,7 +132,7 @@ def seen(pieces: list[str], signs: dict[str, str]) -> str:
 
 
 def doubtful(masked: str) -> bool:
-    """Whether the pieces a masked text was made of may be wrong."""
+    """Return whether the pieces a masked text was made of may be wrong."""
     return _DOUBTFUL.search(masked) is not None or ("/" in masked and "/*" in masked)
 
 
@@ -185,7 +186,7 @@ def _fenced(found: re.Match[str]) -> str:
 
 
 def has_ordinals(code: bytes) -> bool:
-    """Whether a literal may stand where an ordinal does. It may say so of one that is none."""
+    """Return whether a literal may stand where an ordinal does. It may be true of a literal that is no ordinal."""
     position = spent = 0
     while (region := _REGION.search(code, position)) is not None:
         if region[1] or spent > _SPENT_AT_MOST:
@@ -254,7 +255,7 @@ def careful(text: str, known: Lexis, parameters: bool) -> tuple[str, list[str]]:
 
 
 def _after_comment(text: str, position: int) -> int:
-    """Where a comment ends that may hold others; `position` is inside of it."""
+    """Return the place behind a comment that may hold others; `position` is inside of it."""
     depth = 1
     for edge in _EDGES.finditer(text, position):
         depth += 1 if edge.group() == "/*" else -1

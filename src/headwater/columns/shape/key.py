@@ -1,10 +1,10 @@
-"""What of a statement's text its lineage depends on: the key of a cache.
+"""The key of a cache: the part of a statement's text that its lineage depends on.
 
 Texts with equal keys have equal lineage, given equal schemas and the same session. A key is the text with literals masked, blanks made one
 and lists folded, with the literals that may matter (`columns.mattering`): a shape, and what fills its places. Letter case stays, for names are
 shown as they are written. So do comments: an output without a name is called as the text has it.
 
-What is to know of a shape is its `Plan`, which costs more than all the rest and holds for every text of the shape.
+The properties of a shape are its `Plan`, which costs more than all the rest and holds for every text of the shape.
 """
 
 import re
@@ -26,12 +26,12 @@ from headwater.columns.shape.lexis import Lexis, lexis
 from headwater.columns.shape.mattering import ALL_WORDS, Matter, matter, mattering_literals, may_hold_path, places
 
 _COMMENT = "\x03"
-"""What stands for a comment."""
+"""The mark that stands for a comment."""
 _CONTROLS = ("\0", "\x01", "\x02", "\x03", "\ufeff")
-"""What the patterns use for themselves, and what is no blank to the parser."""
+"""Characters that the patterns use for themselves, and one that is no blank to the parser."""
 _DIGITS = frozenset("0123456789")
 _STRING, _FRACTION = "?'", "?."
-"""What stands for literals other than whole numbers: the parser may take one where it does not take another."""
+"""The marks for literals other than whole numbers: the parser may take one where it does not take another."""
 _KIND = re.compile(r"\?['.]")
 _ALIKE = re.compile(
     r"(?:\bin\s?|\bvalues\s?|(?<=\))\s?,\s?)\((?:\s?(?:[-+]?\s?\?['.]?|(?:null|true|false|default)\b)\s?,?)++\)",
@@ -54,7 +54,7 @@ class Cut(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What to know of a shape: how much literals matter, which of them do for where they stand, and its digest with lists folded and without.
+    """The properties of a shape: how much literals matter, which matter for where they stand, and its digest with lists folded and without.
 
     `spelled`: which may be part of the fingerprint (ordinals, and what stands after AS or DO); all of them are among `standing`.
     """
@@ -152,7 +152,7 @@ def plan(shape: str, whole: bytes, dialect: str, telling: frozenset[bytes] = ALL
 
 
 def _ordinals(masked: str) -> set[int]:
-    """Which literals would be ordinals if they were numbers."""
+    """Return the literals, counted from 0, that would be ordinals if they were numbers."""
     parts = masked.split("?")
     numbered = "".join(f"{part} {_BEYOND + place} " for place, part in enumerate(parts[:-1])) + parts[-1]
     left, _ = careful(numbered, lexis(""), False)

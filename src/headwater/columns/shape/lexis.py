@@ -1,4 +1,4 @@
-"""What a dialect's texts are made of: strings, quoted names, comments, parameters and numbers, as two patterns.
+"""The tokens of a dialect's texts (strings, quoted names, comments, parameters and numbers) as two patterns.
 
 It knows where such a thing begins and ends and nothing else, so that `fingerprint` needs no parser. The table agrees with the tokenizers
 of the parser, except where a name could be a string (`"x"` in T-SQL): then it is a name, which is kept.
@@ -103,7 +103,8 @@ _OPERAND = r"[\w)\]}\"'`?$@#:%.]"
 
 
 def _quoted(quote: str, backslash: bool) -> str:
-    """What follows an opening quote, to its end or that of the text. A doubled quote is a character; possessive, so linear."""
+    """Return a pattern of the text after an opening quote, to its end or that of the text. A doubled quote is a character; possessive,
+    so linear."""
     end = re.escape("]" if quote == "[" else quote)
     plain = f"[^{end}\\\\]*+" if backslash else f"[^{end}]*+"
     escape = rf"\\(?:[\s\S]|\Z)|{end}{end}" if backslash else f"{end}{end}"
@@ -111,7 +112,7 @@ def _quoted(quote: str, backslash: bool) -> str:
 
 
 def _number(rules: Rules) -> str:
-    """What follows the first digit of a number."""
+    """Return a pattern of the text after the first digit of a number."""
     groups = "" if rules.digit_names else "(?:_[0-9]++)*+"
     suffix = "(?:[lLsSyYdDfF]|[bB][dD])?" if rules.suffixes else ""
     plain = rf"[0-9]*+{groups}(?:\.[0-9]*+{groups})?(?:[eE][+-]?[0-9]++)?{suffix}"

@@ -1,4 +1,4 @@
-"""Which literals of a statement may say something about its lineage: names, paths, bodies of code, fields of documents.
+"""The literals of a statement that may say something about its lineage: names, paths, bodies of code, fields of documents.
 
 It looks at a masked text and knows no grammar, so it errs to one side: it may say that a literal matters that does not, never the other way
 round. A literal that matters takes the statement out of its shape for `columns.key`, nothing else.
@@ -91,14 +91,14 @@ _NAMED_AFTER = re.compile(rf"[*/]\s?\?\s(?!(?:{_NO_ALIAS})\b)(\"x[0-9a-f]*\"|[^\
 _NO_TERMS = re.compile(
     r"^\s?[*/+]|\b(?:interval|with|case)\b|[^\w\s.,()*/+?-]|\w\s[\w?(]|\w\?|[?)]\s?[\w?(]|[*/+-]\s?[*/+-]"
 )
-"""What is not in an item made of names, literals, calls and arithmetic: above all, two words in a row."""
+"""Signs that an item is more than names, literals, calls and arithmetic: above all, two words in a row."""
 _PATH = re.compile(r"(?:\[|->|>>|#>)\s?-?\s?\?")
 _PATH_STARTS = ("$", "lax", "strict")
 _NAME_AT_MOST = 300
 
 
 def matter(masked: str, code: bytes, words: list[bytes], telling: frozenset[bytes] = ALL_WORDS) -> Matter:
-    """How much of the literals of a masked text to keep. `code`, `words`: its two sides, in lower case.
+    """Return how much of the literals of a masked text to keep. `code`, `words`: its two sides, in lower case.
 
     `telling`: the words with which all of a text matters. TELLING_WORDS are enough where literals are only those that something is compared with.
     """
@@ -121,7 +121,7 @@ def matter(masked: str, code: bytes, words: list[bytes], telling: frozenset[byte
 
 
 def _calls_table(lower: str) -> bool:
-    """Whether a function with arguments may stand where a table does."""
+    """Return whether a function with arguments may stand where a table does."""
     if any(word in lower and call.search(lower) for word, call in _CALLS):
         return True
     return any(
@@ -132,7 +132,7 @@ def _calls_table(lower: str) -> bool:
 
 
 def _may_name(lower: str) -> bool:
-    """Whether a literal may stand in a select list."""
+    """Return whether a literal may stand in a select list."""
     start = lower.find("select")
     while start >= 0:
         found = _FROM.search(lower, start)
@@ -144,7 +144,7 @@ def _may_name(lower: str) -> bool:
 
 
 def places(masked: str) -> set[int]:
-    """Which literals, counted from 0, matter for where they stand."""
+    """Return the literals, counted from 0, that matter for where they stand."""
     found = _in_nameless(masked)
     if _PATH.search(masked):
         marks = {at: place for place, at in enumerate(match.start() for match in re.finditer(r"\?", masked))}
@@ -166,12 +166,12 @@ def _is_path(literal: str) -> bool:
 
 
 def may_hold_path(text: str) -> bool:
-    """Whether a string of the text may be a path."""
+    """Return whether a string of the text may be a path."""
     return any(start in text for start in _PATH_STARTS)
 
 
 def _has_name(item: str) -> bool:
-    """Whether an item of a select list says what it is called."""
+    """Return whether an item of a select list has a name."""
     if _NAMED.search(item[-_NAME_AT_MOST:]):
         return True
     named = _NAMED_AFTER.search(item[-_NAME_AT_MOST:])
@@ -182,7 +182,7 @@ def _has_name(item: str) -> bool:
 
 
 def _in_nameless(masked: str) -> set[int]:
-    """Which literals, counted from 0, stand in an item of a select list that has no `AS name`."""
+    """Return the literals, counted from 0, that stand in an item of a select list without `AS name`."""
     places: set[int] = set()
     frames: list[tuple[int, int] | None] = [
         None
