@@ -65,7 +65,7 @@ _TALLY: Final = "events long, accepted long, duplicates long, refused long, exam
 
 
 class Server(msgspec.Struct, frozen=True):
-    """Whose log. The key needs the role admin."""
+    """The server whose log is exported or imported. The key needs the role admin."""
 
     url: str
     api_key: str | None = None
@@ -126,7 +126,7 @@ class _Taken(msgspec.Struct):
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """Where an export is, in numbers of arrival; `events` so far."""
+    """The progress of an export: `done` and `total` are numbers of arrival, `events` those exported so far."""
 
     done: int
     total: int
@@ -338,7 +338,7 @@ def import_(
 
 
 def _sent(server: Server, batches: Iterator[Any]) -> dict[str, Any]:
-    """What became of the events of one task."""
+    """Deliver the events of one task and return the tally of their receipts. Raises ValueError for an event that is not as it was."""
     tally: dict[str, Any] = {"events": 0, "accepted": 0, "duplicates": 0, "refused": 0, "examples": []}
     waiting: list[_ArchivedRow] = []
     size = 0

@@ -35,7 +35,7 @@ class Folder(Protocol):
         """The files of a glob, or of a directory and all below it; hidden ones (`.x`, `_x`) do not count. Sorted by path."""
 
     def names(self, path: str) -> list[str]:
-        """What a directory holds, sorted; empty when there is no such directory."""
+        """Return the names in a directory, sorted; empty when there is no such directory."""
 
     def sizes(self, path: str) -> dict[str, int]:
         """Bytes of every file below a directory, by its path from there, hidden ones too."""

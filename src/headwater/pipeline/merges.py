@@ -1,4 +1,4 @@
-"""How rows that events stand for become the server's tables: each table's merge as DataFrame aggregations.
+"""The merge of each of the server's tables from the rows that events stand for, as DataFrame aggregations.
 
 These say in Spark what `store/queries/events/projections.sql` says in SQL, by the same total orders, so both make the same table of the same
 events. The function from an event to rows is given from outside: it is the server's own. Tables that

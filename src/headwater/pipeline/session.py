@@ -105,7 +105,7 @@ def session(
 
 
 class _Lookups:
-    """What a class of the JVM has, each looked up once: PySpark asks the JVM by two messages what `col` is, each time it calls it."""
+    """The members of a class of the JVM, each looked up once: PySpark asks the JVM by two messages what `col` is, each time it calls it."""
 
     def __init__(self, found: Any) -> None:
         self._found = found
@@ -135,12 +135,12 @@ def _remember_lookups(spark: SparkSession) -> None:
 
 
 def _submitted() -> bool:
-    """Whether spark-submit started this process, and so says where it runs."""
+    """Return whether spark-submit started this process, and so says where it runs."""
     return "PYSPARK_GATEWAY_PORT" in os.environ or "SPARK_REMOTE" in os.environ
 
 
 def is_remote(spark: SparkSession) -> bool:
-    """Whether it is a Spark Connect session, which has no JVM here."""
+    """Return whether it is a Spark Connect session, which has no JVM here."""
     return not hasattr(spark, "_jsparkSession")
 
 

@@ -32,7 +32,7 @@ class Stage:
 
 
 class Desk:
-    """What a stage may touch: the tables it declares, as they were before it began, and the state that is committed with it."""
+    """The tables that a stage declares, as they were before it began, and the state that is committed with it."""
 
     def __init__(self, stage: Stage, store: Store, change: Change, *, alone: bool) -> None:
         self.alone = alone
@@ -47,7 +47,7 @@ class Desk:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What will be the store's state. JSON-ready values only."""
+        """Return what will be the store's state. JSON-ready values only."""
         return self._change.state
 
     def days(self, table: Table) -> list[dt.date]:
@@ -99,7 +99,8 @@ def run(store: Store, stage: Stage, done: Callable[[dict[str, Any]], None]) -> f
 
 
 def gone(error: Exception) -> bool:
-    """Whether the JVM is gone (killed, out of memory): a closed socket, or a question without an answer. Where py4j had sent the question and could
+    """Return whether the JVM is gone (killed, out of memory): a closed socket, or a question without an answer. Where py4j had sent the
+    question and could
     not read the answer it raises its plain error, without the trace that every answer has."""
     plain = type(error) is Py4JError and "Trace:" not in str(error)
     return plain or isinstance(error, (ConnectionError, Py4JNetworkError))

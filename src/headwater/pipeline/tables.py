@@ -102,7 +102,7 @@ class Store:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the last change left as its state, to be read only; a change has a copy to write to."""
+        """Return the state that the last change left, to be read only; a change has a copy to write to."""
         return self._manifest.state
 
     @property
@@ -112,7 +112,7 @@ class Store:
 
     @property
     def changed_at(self) -> dt.datetime:
-        """When the last change was made; 1970 for a store that nothing was written to."""
+        """Return the time of the last change; 1970 for a store that nothing was written to."""
         return (
             dt.datetime.fromisoformat(self._manifest.at) if self._manifest.at else dt.datetime.fromtimestamp(0, dt.UTC)
         )
@@ -247,7 +247,7 @@ class Store:
 
 
 class Change:
-    """What will become of the store at the end of a `with store.change()`. Tables read through the store are as they were before."""
+    """The store as it will be at the end of a `with store.change()`. Tables read through the store are as they were before."""
 
     def __init__(self, store: Store, before: Manifest) -> None:
         self._store = store

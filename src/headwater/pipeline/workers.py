@@ -88,7 +88,7 @@ def _look(batches: Iterator["pa.RecordBatch"], mark: str) -> Iterator["pa.Record
 
 
 def _driver_sees(spark: SparkSession, mark: str) -> bool:
-    """Whether a Spark Connect server lists what the workers wrote."""
+    """Return whether a Spark Connect server lists the folder that the workers wrote."""
     try:
         return bool(spark.read.text(mark).count() == 1)
     except PySparkException as error:

@@ -1,4 +1,5 @@
-"""How many datasets lie upstream and downstream of each strong component of an acyclic graph: exactly, or by HyperLogLog. Pure numpy, in one task.
+"""The number of datasets upstream and downstream of each strong component of an acyclic graph: exact, or by HyperLogLog. Pure numpy, in
+one task.
 
 Both are the same walk over the levels: each component has a row, which begins with its own members and takes in the rows before it. Exactly, a row is
 a set of bits, one a dataset, joined by `or`; estimated, it is a sketch of 2^precision counters, joined by `max`. A walk carries as many columns
@@ -24,7 +25,8 @@ Rows = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What a block is counted over. `members`: nodes; `strong`: of each the number of its strong component; `depth`: of each strong component, so
+    """The nodes and edges that a block is counted over. `members`: nodes; `strong`: of each the number of its strong component; `depth`:
+    of each strong component, so
     that it is greater than that of all before it."""
 
     members: Whole
@@ -96,7 +98,8 @@ def estimated(walk: Walk, block: int, width: int, precision: int) -> Counted:
 
 
 def cardinality(total: float, zeros: int, precision: int) -> float:
-    """What a whole sketch says: HyperLogLog's estimate, and where few counters are used, the linear one. Standard error 1.04 / √2^precision."""
+    """Return the estimate of a whole sketch: HyperLogLog's, and where few counters are used, the linear one. Standard error 1.04 /
+    √2^precision."""
     counters = float(2**precision)
     if zeros:
         linear = counters * math.log(counters / zeros)

@@ -29,7 +29,7 @@ _TOLD: Final = ("datasets", "edges", "components", "largest", "loops", "longest"
 
 
 class GraphStats(msgspec.Struct, kw_only=True):
-    """What there is to know of a graph; the lists have the first `top` rows of the tables. `computed`: False when it was the graph of last time.
+    """The statistics of a graph; the lists have the first `top` rows of the tables. `computed`: False when it was the graph of last time.
 
     `estimated`: datasets whose reach is an estimate, with a standard error of `error` (a share); `closure` is one too then.
     """

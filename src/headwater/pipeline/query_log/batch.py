@@ -1,4 +1,4 @@
-"""What a sync takes in at once: some files, all that fit a bound, and how far it got with them."""
+"""The batches of a sync: some files, all that fit a bound, and the stages done with them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ STATE: Final = "batch"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a sync is to take in. `since` (from then on) and `until` (before then) are times with a zone; None: no bound."""
+    """The input that a sync is asked to import. `since` (from then on) and `until` (before then) are times with a zone; None: no bound."""
 
     source: str
     inputs: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What rhythm a list of starts has: pure, over whole minutes since 1970.
+"""The rhythm of a list of starts: pure, over whole minutes since 1970.
 
 Two searches. A *beat* is one run every so many minutes: the smallest period of a declared list (or a median gap of the starts themselves) that most
 runs keep. *Slots* are several runs at fixed times of a day or a week. A run keeps a period when at least half of its neighbours, one to three periods
@@ -97,7 +97,8 @@ class _Beat(NamedTuple):
 
 
 def slack(period: int) -> int:
-    """How many minutes early or late is still in time: 15 % of up to 20 hours, 3 hours of days, 5 % of weeks, 9 % of months, which differ so much."""
+    """Return the minutes early or late that are still in time: 15 % of up to 20 hours, 3 hours of days, 5 % of weeks, 9 % of months,
+    which differ so much."""
     if period < 20 * HOUR:
         return max(period * 15 // 100, 0 if period < 5 else 1)
     if period <= 2 * DAY + 12 * HOUR:
@@ -149,7 +150,8 @@ def _fitting(starts: Sequence[int], period: int, within: int, slotted: bool) -> 
 
 
 def _sparse(runs: Sequence[int], period: int) -> bool:
-    """Whether runs fill less than a fifth of the time they span: an hourly job of office hours fills a quarter, a loop in a nightly job does not."""
+    """Return whether runs fill less than a fifth of the time they span: an hourly job of office hours fills a quarter, a loop in a
+    nightly job does not."""
     return len(runs) * period < (runs[-1] - runs[0] + period) / 5
 
 
@@ -176,7 +178,7 @@ def _met(runs: Minutes, times: Minutes, within: int) -> "npt.NDArray[np.bool_]":
 
 
 def _keeping(runs: Minutes, period: int, within: int) -> "npt.NDArray[np.bool_]":
-    """Which runs have at least half of their neighbours."""
+    """Return which runs have at least half of their neighbours."""
     asked, met = np.zeros(len(runs), dtype=np.int64), np.zeros(len(runs), dtype=np.int64)
     for times in (-3, -2, -1, 1, 2, 3):
         at = runs + times * period
@@ -246,7 +248,8 @@ def _following(runs: list[int], good: list[int], period: int, near: int, slotted
 
 
 def _free(runs: list[int], at: int, period: int, near: int) -> bool:
-    """Whether nothing is expected at `at`, which is on the beat: less than half of the seven weeks before and after have a run at that time, or,
+    """Return whether no run is expected at `at`, which is on the beat: less than half of the seven weeks before and after have a run at
+    that time, or,
     where none of them is known, of the seven days."""
     if period >= WEEK or WEEK % period:
         return False

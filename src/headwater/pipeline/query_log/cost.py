@@ -1,4 +1,4 @@
-"""What a warehouse's queries cost, by table, shape, user, task, model and tool, and what tables cost to keep.
+"""The cost of a warehouse's queries, by table, shape, user, task, model and tool, and the cost of keeping its tables.
 
 Every execution's money counts, also of those that failed. A statement that leaves something behind is charged to what it writes (that is what the
 table costs to make); any other to what it read, and what touched nothing to the key "". Charged to several tables it is split evenly, to
@@ -84,7 +84,8 @@ def in_window(daily: DataFrame, at: datetime, days: int) -> DataFrame:
 
 
 def charges(rows: DataFrame, statements: DataFrame) -> DataFrame:
-    """What each statement (KEY) costs each table it is charged to: namespace, name, lasts (it made the table), executions, SPLIT's columns.
+    """Return the cost of each statement (KEY) for each table it is charged to: namespace, name, lasts (it made the table), executions,
+    SPLIT's columns.
 
     The split is of a statement's sums over `rows`, so it does not depend on how they are cut into rows.
     """

@@ -43,7 +43,7 @@ _HERE: Final = "file://"
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """How many bytes a table holds."""
+    """The size of a table in bytes."""
 
     namespace: str
     name: str

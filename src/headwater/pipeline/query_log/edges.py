@@ -22,7 +22,7 @@ _KEY: Final = ("namespace", "shape_id", "place")
 
 
 def runs(daily: DataFrame) -> DataFrame:
-    """How often and when each shape ran to its end at each place: namespace, shape_id, place, first_at, last_at, executions."""
+    """Count each shape's successful executions at each place: namespace, shape_id, place, first_at, last_at, executions."""
     ended = daily.where(F.col("shape_id").isNotNull() & (F.col("executions") > F.col("failures")))
     return ended.groupBy(*_KEY).agg(
         F.min("first_at").alias("first_at"),

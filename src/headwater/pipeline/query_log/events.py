@@ -139,7 +139,7 @@ def _statistics(row: Row) -> dict[str, event.Facet] | None:
 
 
 def dataset(namespace: str, name: str, row: Row, gone: Iterable[str], at: str) -> list[Event]:
-    """What was measured of a dataset: `usage`, `cost`, `pruning` (rows of those tables), and facets that hold no more."""
+    """Return the events of a dataset's measures: `usage`, `cost`, `pruning` (rows of those tables), and facets that hold no more."""
     facets = {
         facet: _facet(facet, row[key])
         for key, facet in ((USAGE_, USAGE), (COST_, COST), (PRUNING_, PRUNING))
@@ -149,7 +149,8 @@ def dataset(namespace: str, name: str, row: Row, gone: Iterable[str], at: str) -
 
 
 def shape(namespace: str, name: str, row: Row, gone: Iterable[str], at: str) -> list[Event]:
-    """What was measured of a job: `queries`, `cost`, `recurrence`; with `sql`, `dialect` and `source` where no run will ever say them."""
+    """Return the events of a job's measures: `queries`, `cost`, `recurrence`; with `sql`, `dialect` and `source` if no run will ever
+    report them."""
     told = ((QUERIES_, QUERIES), (COST_, COST), (RECURRENCE_, RECURRENCE))
     facets = {facet: _facet(facet, row[key]) for key, facet in told if key in row}
     if "source" in row:
@@ -158,13 +159,14 @@ def shape(namespace: str, name: str, row: Row, gone: Iterable[str], at: str) -> 
 
 
 def log(namespace: str, name: str, row: Row, gone: Iterable[str], at: str) -> list[Event]:
-    """What the users and tools of a warehouse cost: `cost` with `drivers` and `hidden_drivers`. `name` is LOG_JOB."""
+    """Return the events of the costs of a warehouse's users and tools: `cost` with `drivers` and `hidden_drivers`. `name` is LOG_JOB."""
     facets = {COST: _facet(COST, {"grain": "log", **row[COST_]})} if COST_ in row else {}
     return [event.job((namespace, name), job_facets=facets | _gone(gone), event_time=at)] if facets or gone else []
 
 
 def quality(namespace: str, name: str, row: Row, gone: Iterable[str], at: str) -> list[Event]:
-    """How well a day's statements were understood: `days`, rows of QUALITY. A day is sent again, never deleted, so `name` means nothing here."""
+    """Return the events of how well a day's statements were understood: `days`, rows of QUALITY. A day is sent again, never deleted, so
+    `name` means nothing here."""
     if not row.get("days"):
         return []
     days = [

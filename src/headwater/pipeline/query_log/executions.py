@@ -120,7 +120,7 @@ def _spread(rows: DataFrame, rows_of_day: Mapping[date, int]) -> DataFrame:
 
 
 def _scattered(landed: DataFrame) -> bool:
-    """Whether the rows of a day lie all over the input, so that every task would write a file of every day."""
+    """Return whether the rows of a day lie all over the input, so that every task would write a file of every day."""
     pieces = landed.select("day", F.spark_partition_id().alias("task")).distinct()
     row = pieces.agg(F.count(F.lit(1)).alias("files"), F.count_distinct("day").alias("days")).first()
     return row is not None and row["files"] > FILES_A_DAY * row["days"]

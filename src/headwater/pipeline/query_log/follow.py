@@ -84,7 +84,7 @@ class _Stopped(KeyboardInterrupt):
 
 
 def _runs(spark: SparkSession) -> bool:
-    """Whether trying again could help: with a Spark that is gone only another process could."""
+    """Return whether trying again could help: if Spark is gone, only another process could."""
     context: Any = spark.sparkContext
     try:
         return not context._jsc.sc().isStopped()
@@ -119,7 +119,8 @@ class _Following:
         self._errors: list[BaseException] = []
 
     def until_stopped(self, every: float) -> None:
-        """What is there, and then a stream of what comes. Raises what a round raised; StageFailed when the stream itself ended."""
+        """Sync the files that are there, then a stream of those that arrive. Raises the error of a round, or StageFailed when the stream
+        itself ended."""
         self.went_well = False
         self._errors.clear()
         # What an earlier call left may wait without any file that is new to the stream.

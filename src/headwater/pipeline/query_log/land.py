@@ -31,7 +31,7 @@ TOO_LARGE: Final = "too_large"
 UNREADABLE_TEXT: Final = "unreadable_text"
 FUTURE: Final = "future"
 AHEAD: Final = dt.timedelta(days=1)
-"""How far ahead a clock may be: a time without its zone is hours off, and no more."""
+"""The furthest that a clock may be ahead: a time without its zone is hours off, and no more."""
 _SAMPLE: Final = 2_000
 _PROBLEM: Final = "problem"
 _FLAW: Final = "flaw"
@@ -59,7 +59,7 @@ class Landed:
 
     @property
     def bad(self) -> DataFrame:
-        """What could not be used, or not all of it, with the columns of QUARANTINE; `at` is the time of the run."""
+        """Return the rows that could not be used, or not whole, with the columns of QUARANTINE; `at` is the time of the run."""
         found = self.together.withColumn("_wrong", F.coalesce(_PROBLEM, _FLAW)).where(F.col("_wrong").isNotNull())
         told = {
             "source": F.col("source"),
@@ -141,7 +141,7 @@ def _flaw(code: str, reason: Column, repaired: Column) -> Column:
 
 
 def _from_the_future(repaired: Column, now: dt.datetime | None) -> tuple[Column, Column]:
-    """Whether a row started when nothing can have started yet, and what is wrong with it then."""
+    """Return whether a row started after any possible start, and the problem to report if so."""
     started = F.col("started_at")
     latest = F.current_timestamp() + F.lit(AHEAD) if now is None else moment(now + AHEAD)
     told = started.cast("string")

@@ -113,7 +113,7 @@ def _waves(gone: list[bool], sure: list[float], feeds: _Lists, fed: _Lists) -> l
 
 
 def _core(gone: list[bool], feeds: _Lists, fed: _Lists) -> list[int]:
-    """What stays when everything that nothing leads to is taken away again and again: loops, and what lies between them."""
+    """Return the nodes left when those that nothing leads to are removed again and again: loops, and the nodes between them."""
     into = [sum(not gone[one] for one in fed.of(node)) for node in range(len(gone))]
     outside = list(gone)
     tails = [node for node, done in enumerate(gone) if not done and into[node] == 0]

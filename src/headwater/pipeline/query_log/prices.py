@@ -1,4 +1,4 @@
-"""What a warehouse's work costs: a declared list of prices, and the money of an execution as an expression of its columns.
+"""The prices of a warehouse's work: a declared list, and the money of an execution as an expression of its columns.
 
     currency: USD
     compute:
@@ -67,7 +67,7 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class Keep(msgspec.Struct, frozen=True):
-    """What keeping `unit` bytes for a month costs in `namespace` (None: in any)."""
+    """The price of keeping `unit` bytes for a month in `namespace` (None: in any)."""
 
     namespace: str | None
     rate: Decimal
@@ -212,7 +212,7 @@ def _keep(told: object, where: str) -> Keep:
 
 
 def _covers(first: Rule, later: Rule) -> bool:
-    """Whether every execution that `later` fits is one that `first` fits. Patterns are compared as they are written."""
+    """Return whether `first` fits every execution that `later` fits. Patterns are compared as they are written."""
     return (
         first.source in {None, later.source}
         and first.namespace in {None, later.namespace}

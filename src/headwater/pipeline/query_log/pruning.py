@@ -1,4 +1,4 @@
-"""Which datasets are unneeded, in which order they can be removed, what that saves, and how sure it is.
+"""The unneeded datasets, the order in which they can be removed, the money that saves, and how sure it is.
 
 A dataset is needed if a person, a dashboard, a service or an unknown actor read it in the window, or if it feeds a needed one; a pipeline's reading
 needs nothing, for its output must be needed itself. All else may go, also tables that only feed each other. A definition that stands
@@ -122,7 +122,8 @@ _EVIDENCE: Final = (
 
 
 def _links(rows: DataFrame, statements: DataFrame, since: Column) -> DataFrame:
-    """What feeds what: from, to, each a struct of namespace and name; temporary tables too, for what goes through them."""
+    """Return the datasets that feed others, as from and to, each a struct of namespace and name; temporary tables too, for the flows
+    through them."""
     ran = rows.where(F.col("executions") > F.col("failures")).groupBy(*KEY).agg(F.max("day").alias("day"))
     feeding = ran.join(acts(statements), list(KEY)).where((F.col("day") >= since) | F.upper("kind").rlike(STANDING))
     return (

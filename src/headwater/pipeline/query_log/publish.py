@@ -65,7 +65,8 @@ _TALLY: Final = StructType(
 
 
 class Published(msgspec.Struct, kw_only=True):
-    """What became of the events. `accepted` were new to the server, `duplicates` it had already; `examples`: reasons of some that it `refused`."""
+    """The outcome of publishing. `accepted` events were new to the server, it had `duplicates` already; `examples`: reasons of some that
+    it `refused`."""
 
     rows: int = 0
     events: int = 0
@@ -87,7 +88,8 @@ class Published(msgspec.Struct, kw_only=True):
 
 
 def destination(url: str, api_key: str | None = None) -> Destination:
-    """Where to publish: an address as `HEADWATER_URL` takes it, of a server or a file. Raises InvalidSettings for any other."""
+    """Return the destination to publish to, from an address as `HEADWATER_URL` takes it, of a server or a file. Raises InvalidSettings
+    for any other."""
     found = parse(url, spool=Path())
     if found is None or found.transport not in {"http", "file", "console"}:
         raise InvalidSettings(f"{url!r} is no address that query logs are published to: http(s)://host or file:///path")

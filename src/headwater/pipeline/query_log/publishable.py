@@ -1,4 +1,4 @@
-"""What of the tables is published: rows of one shape (kind, namespace, name, payload), which `events` makes events of.
+"""The published part of the tables: rows of one shape (kind, namespace, name, payload), which `events` makes events of.
 
 `payload` is JSON. A job is named `<kind> <target> <first eight of the shape>`; the target is the first table written, by name, else the asset of
 the BI tool that asked, else the first table read. A shape that means other tables in another place is another job.
@@ -237,7 +237,7 @@ _TEXT: Final = {"sql": "sql", "told.source": "source", "told.dialect": "dialect"
 
 
 def _part(field: StructField) -> Column:
-    """What of a shape's cost is one job's: all of it where there is no other."""
+    """Return one job's part of a shape's cost: all of it if the shape has no other job."""
     whole = F.col(f"spent.{field.name}")
     part = whole * F.col("part")
     if isinstance(field.dataType, LongType):
@@ -246,7 +246,7 @@ def _part(field: StructField) -> Column:
 
 
 def _tasks(store: Store) -> DataFrame:
-    """What Airflow tasks and dbt models cost, told of the jobs their own events speak of."""
+    """Return the costs of Airflow tasks and dbt models, as rows of the jobs that their own events name."""
     rows = store.read(COST).where(F.col("grain").isin("task", "model") & (F.col("key") != ""))
     cost = F.max(F.struct("grain", *_spent())).alias("cost")
     return _rows(
@@ -255,7 +255,7 @@ def _tasks(store: Store) -> DataFrame:
 
 
 def _logs(store: Store) -> DataFrame:
-    """What the users and tools of each warehouse cost, the dearest of them."""
+    """Return the costs of the dearest users and tools of each warehouse."""
     rows = store.read(COST).where(F.col("grain").isin("user", "tool") & (F.col("key") != ""))
     dearest = [F.desc_nulls_last(name) for name in ("money", "slot_ms", "duration_ms", "executions")]
     rank = F.row_number().over(Window.partitionBy("namespace", "grain").orderBy(*dearest, "key"))

@@ -1,4 +1,4 @@
-"""How good the lineage of a log is: what was understood of what ran, day by day, and whether that got worse.
+"""The quality of a log's lineage: the understood part of what ran, day by day, and whether that got worse.
 
 Only executions that succeeded count: a statement the warehouse refused moved nothing, and often is no SQL. Statements that were understood whole and
 touch no table (SET, BEGIN, SELECT 1) are idle, and no part of the coverage: else a chatty driver would improve it.
@@ -138,7 +138,7 @@ def _ratio(part: Column, whole: Column) -> Column:
 
 
 def _quarantined(quarantine: DataFrame, daily: DataFrame) -> DataFrame:
-    """What stands in quarantine by day, under the namespace and dialect of its source if that has only one, else under the source's name."""
+    """Count quarantined rows by day, under the namespace and dialect of their source if that has only one, else under the source's name."""
     own = F.struct("namespace", "dialect")
     homes = daily.groupBy("source").agg(F.min(own).alias("home"), F.max(own).alias("other"))
     one = homes.where(F.col("home") == F.col("other")).select("source", "home")
@@ -155,7 +155,7 @@ def _quarantined(quarantine: DataFrame, daily: DataFrame) -> DataFrame:
 
 
 def _compared(told: DataFrame, statements: DataFrame) -> DataFrame:
-    """What sources named against what was parsed, in executions by day."""
+    """Compare the tables that sources named with those that were parsed, in executions by day."""
     parsed = statements.select(*KEY, _names("reads").alias("reads"), _names("writes").alias("writes"))
     none = F.array().cast("array<string>")
     both = told.join(parsed, list(KEY), "left").select(
@@ -166,7 +166,7 @@ def _compared(told: DataFrame, statements: DataFrame) -> DataFrame:
     )
 
     def unknown(found: Column, among: Column, *, ours: bool) -> Column:
-        """Whether a name of `found` is not `among` the others. Null, when the source told nothing of the kind, is no."""
+        """Return whether a name of `found` is not `among` the others. Null, when the source named none of the kind, is no."""
 
         def same(one: Column, other: Column) -> Column:
             long, short = (one, other) if ours else (other, one)

@@ -1,4 +1,4 @@
-"""What could not be used of a log, kept with the reason: each reason of each thing once, however often it comes."""
+"""The quarantine of a log's unusable rows, with the reason: each reason of each thing once, however often it comes."""
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812  (its usual name)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from headwater.columns.result import TableName
 
 SECONDS: Final = 10.0
-"""How long one text may be read."""
+"""The time limit for reading one text."""
 SLICES: Final = 32
 _SLICE: Final = 16
 WARNING_AT_MOST: Final = 500
@@ -58,7 +58,7 @@ def deadline(seconds: float) -> Iterator[None]:
 
 
 class Understood(NamedTuple):
-    """What a text says at a place. Datasets as (namespace, name), in the order they are met.
+    """The meaning of a text at a place. Datasets as (namespace, name), in the order they are met.
 
     `outputs` is JSON: of each dataset written that something is known of, `namespace`, `name` and `facets`.
     """
@@ -117,7 +117,7 @@ def understood(
 
 
 def _home(session: Session) -> "TableName":
-    """Where an unqualified name is looked up; nothing if no schema is known."""
+    """Return the place where an unqualified name is looked up; empty if no schema is known."""
     schema = session.search_path[0] if session.search_path else session.schema
     return tuple(part for part in (session.database, schema) if part) if schema else ()
 

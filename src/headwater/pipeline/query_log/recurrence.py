@@ -1,4 +1,4 @@
-"""Which statements are jobs, and whether their runs came: recurring, ad hoc or one-off, by the history of each shape.
+"""The statements that are jobs, and whether their runs came: recurring, ad hoc or one-off, by the history of each shape.
 
 DAILY needs one column for it, `starts`: an array of 24 bigints, one for each hour of the UTC day, in which bit m says that a run began in minute m of
 that hour. `starts("started_at")` is the aggregate to add to daily's. It is exact to the minute, a union is `bit_or`, and it takes the same

@@ -51,7 +51,7 @@ def _schema(**columns: DataType | tuple[DataType]) -> StructType:
 def place(
     database: Column | str = "database", schema: Column | str = "schema", search_path: Column | str = "search_path"
 ) -> Column:
-    """What unqualified names mean, as one string that is never null: JSON without the parts that are not known."""
+    """Return the context that gives unqualified names their meaning, as one string that is never null: JSON without the unknown parts."""
     parts = F.struct(
         (F.col(database) if isinstance(database, str) else database).alias("database"),
         (F.col(schema) if isinstance(schema, str) else schema).alias("schema"),

@@ -101,7 +101,7 @@ class Settings:
         return {part: version for part, version in found.items() if version}
 
     def priced(self) -> str:
-        """What money depends on, to see that it changed."""
+        """Return the prices that money depends on as text, so that a change of them shows."""
         return "" if self.prices is None else repr(self.prices)
 
 
@@ -325,7 +325,7 @@ def redoing(part: str, settings: Settings) -> Stage:
 
 
 def final_stages(settings: Settings) -> tuple[Stage, ...]:
-    """What is made anew over all days. After the first of them everything is there that is published of runs."""
+    """Return the stages that recompute over all days. After the first of them everything is there that is published of runs."""
 
     def understood(desk: Desk) -> None:
         desk.replace(UNDERSTOOD, statement.with_source_tables(desk.read(STATEMENTS), desk.read(TOLD)))
@@ -377,7 +377,8 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
 
 
 def done(stage: str, batch: Batch | None, last: bool) -> Callable[[dict[str, Any]], None]:
-    """What the state says once the stage is committed: of a batch that it is done, and with its last stage that there is no batch any more."""
+    """Return the change of the state once the stage is committed: the batch has done it, and after its last stage there is no batch any
+    more."""
 
     def note(state: dict[str, Any]) -> None:
         if batch is None:
@@ -392,5 +393,5 @@ def done(stage: str, batch: Batch | None, last: bool) -> Callable[[dict[str, Any
 
 
 def wants_all_files(name: str) -> bool:
-    """Whether an execution of the source may be spread over files, so that all new ones must be read together."""
+    """Return whether an execution of the source may be spread over files, so that all new ones must be read together."""
     return name in SPREAD

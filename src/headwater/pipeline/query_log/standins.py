@@ -67,7 +67,7 @@ def settled(statement: Statement, dialect: str, own: Mapping[TableName, TableNam
 
 
 def _name(table: TableName, dialect: str, writes: Iterable[TableName]) -> TableName | None:
-    """What a table's name is the name of; None if of nothing."""
+    """Return the name that a table's name stands for; None if it stands for none."""
     if table in _PIPES or any(part.lower() in _CATALOGS for part in table[:-1]):
         return None
     if dialect in _POSTGRES and table[-1].lower().startswith("pg_") and table[-2:-1] in {(), ("public",)}:
@@ -115,5 +115,5 @@ def _distinct(tables: tuple[TableName, ...], name: Rename) -> tuple[TableName, .
 
 
 def _gone(one: Unresolved, name: Rename) -> bool:
-    """Whether nothing is left of what a name may belong to."""
+    """Return whether every candidate owner of a name is gone."""
     return bool(one.candidates) and all(name(candidate.table) is None for candidate in one.candidates)

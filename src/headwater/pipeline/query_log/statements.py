@@ -64,7 +64,8 @@ def schemas_of(rows: DataFrame) -> dict[str, dict[str, list[str]]]:
 
 
 def seen(landed: DataFrame, texts: DataFrame) -> DataFrame:
-    """Where shapes ran: the columns that say what names mean, with `place`, `dialect` and a `source`. `texts`: TEXTS, the new ones too."""
+    """Return the places where shapes ran: the columns that give names their meaning, with `place`, `dialect` and a `source`. `texts`:
+    TEXTS, the new ones too."""
     known = texts.select("text_key", "dialect", "shape_id")
     grouped = ("source", "namespace", "text_key", "dialect", *_PLACE)
     # Rows become few before anything is joined.
@@ -76,7 +77,8 @@ def seen(landed: DataFrame, texts: DataFrame) -> DataFrame:
 def statements_to_parse(
     seen: DataFrame, known: DataFrame, changed: DataFrame, schemas: Schemas | None = None
 ) -> DataFrame:
-    """What to read: places of `seen` that `known` (STATEMENTS) lacks; of those it has, shapes of `changed` (shape_id) and other schemas."""
+    """Return the places to parse: those of `seen` that `known` (STATEMENTS) lacks; of those it has, shapes of `changed` (shape_id) and
+    other schemas."""
     columns = [*_KEY, "dialect", *_PLACE, "source"]
     dated = known.withColumn("source", F.lit(None).cast("string"))
     stale = dated.where(~F.col("catalog_version").eqNullSafe(_version(schemas)))

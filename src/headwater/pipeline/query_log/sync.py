@@ -53,7 +53,8 @@ FIRST_BYTES = 8 << 20
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a sync is. Reported when a stage `begins` and, after its commit, when it `ended`. Stages after all batches have batch 0."""
+    """The progress of a sync. Reported when a stage `begins` and, after its commit, when it `ended`. Stages after all batches have batch
+    0."""
 
     what: Literal["begins", "ended"]
     stage: str
@@ -65,7 +66,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Synced(msgspec.Struct, kw_only=True):
-    """What a sync did. `rows` are as landed, duplicates counted; `stages` are seconds. Counts are of this call, not of the store.
+    """The outcome of a sync. `rows` are as landed, duplicates counted; `stages` are seconds. Counts are of this call, not of the store.
 
     `watermark`: the newest start of a query of this source; `lag_seconds`: how long before the end of the sync that was."""
 
@@ -161,7 +162,7 @@ class _Sync:
             self.store.release()
 
     def sum_up(self, seconds: float, told: Step | None) -> None:
-        """What this call did, as its answer and as details of its own run."""
+        """Put the outcome of this call into its answer, and into the details of its own run."""
         answer, state = self.answer, self.store.state
         answer.unpublished_days = len(state.get(UNPUBLISHED, []))
         if mark := state.get(WATERMARKS, {}).get(self._asked.source):

@@ -1,4 +1,4 @@
-r"""Which texts say the same with other values: a key of a text, for a hundred thousand rows a second.
+r"""The texts that say the same with other values: a key of a text, for a hundred thousand rows a second.
 
 A **skeleton** is a text without its values. One pattern makes it, which RE2 runs over a whole Arrow batch: in C++, in time linear in the text, with
 no object of Python for a row. What is no plain value stays as it stands: names, parameters, ordinals, strings that may be a path, comments between
@@ -44,7 +44,7 @@ _LIST: Final = rf"((?i:\bin){_B}*\(){_B}*{_ONE}(?:,{_B}*{_ONE})*\)"
 _COMPARED: Final = rf"(?:[^-=<>!#@:]>=?|<>|<=?|!=|[^-=<>!#@:~]=){_B}*|(?i:\bbetween|\band){_B}+"
 """Before a string that something is compared with. `=>` and `->` are something else."""
 _STAMPED: Final = "__dbt_tmp"
-"""What dbt puts a time behind, in names of tables under way, which would make each run's statements texts of their own."""
+"""The mark before which dbt puts a time, in names of tables under way, which would make each run's statements texts of their own."""
 _FIRST: Final = 7_000_001
 """The first of the values in a text of which a verdict is found: no text has them by chance."""
 _TEMPLATE: Final = re.compile(r"\{[{%#]|[$%]\(|\$\{")
@@ -52,11 +52,11 @@ FIRST_WORD: Final = re.compile(r"[\s(;]*([A-Za-z_]+)")
 _WRITING: Final = re.compile(r"\b(?:create|delete|insert|into|merge|overwrite|replace|update)\b", re.IGNORECASE)
 _READS: Final = frozenset({"select", "with"})
 _ODD: Final = re.compile(rf"['\"`{_SIGNS}\\]|/\*")
-"""What stands nowhere but in tokens, if there is no odd one."""
+"""The characters that occur only in tokens, if no token is odd."""
 _TOUCHING: Final = re.compile(rf"{_CLOSE}{_OPEN}['\"]|['\"]{_CLOSE}{_OPEN}")
 """Two strings without anything between them, which to some dialects are one."""
 _NOT_READ: Final = frozenset({"tsql", "fabric", "oracle"})
-"""Where a word may end a statement, even in a string for all a splitter knows; and where a string may be in any brackets."""
+"""Dialects in which a word may end a statement, even in a string for all a splitter knows; and in which a string may be in any brackets."""
 _NOT_DOUBLED: Final = frozenset({"bigquery", "databricks", "hive", "spark", "spark2"})
 
 
@@ -98,7 +98,7 @@ def _comment(rule: Rules) -> str:
 
 @cache
 def _patterns(parser: str) -> _Patterns:
-    """What RE2 looks for: of what begins at one place the first that fits, to the end that its own order of preference says."""
+    """Return the patterns that RE2 looks for: at one place the first that fits wins, to the end that its own order of preference gives."""
     rule = RULES.get(parser, RULES[""])
     comment, string = _comment(rule), "|".join(_full(quote, rule.backslash) for quote in rule.strings)
     item = rf"[0-9A-Za-z_.]+(?:{_B}+(?i:asc|desc)\b)?(?:{_B}+(?i:nulls){_B}+(?i:first|last)\b)?"
@@ -245,7 +245,8 @@ def _key(dialect: str, sort: str, text: str) -> str:
 
 
 class Verdict(Enum):
-    """Whether the texts of a skeleton are all alike, may each be another, or do not show surely where their literals and comments are."""
+    """The verdict on a skeleton: its texts are all alike, may each be another, or do not show surely where their literals and comments
+    are."""
 
     ALIKE = "alike"
     OWN = "own"
@@ -253,7 +254,7 @@ class Verdict(Enum):
 
 
 class _Verdicts:
-    """What a process found of skeletons, up to a bound."""
+    """The verdicts that a process reached, up to a bound."""
 
     AT_MOST: Final = 200_000
 
@@ -275,7 +276,7 @@ _known: Final = _Verdicts()
 
 
 def verdict(skeleton: str, parser: str, compared: bool = False) -> Verdict:
-    """Whether all texts of a skeleton surely have one fingerprint and one lineage. `compared`: as for `skeletons`."""
+    """Return whether all texts of a skeleton surely have one fingerprint and one lineage. `compared`: as for `skeletons`."""
     text, places = _numbered(skeleton)
     if _TOUCHING.search(skeleton) or _TEMPLATE.search(text) or _ODD.search(_MARK.sub("", skeleton)):
         return Verdict.ODD
@@ -294,7 +295,7 @@ def verdict(skeleton: str, parser: str, compared: bool = False) -> Verdict:
 
 
 def writes(text: str) -> bool:
-    """Whether a text may be more than a query."""
+    """Return whether a text may be more than a query."""
     first = FIRST_WORD.match(text)
     return first is None or first[1].lower() not in _READS or _WRITING.search(text) is not None
 

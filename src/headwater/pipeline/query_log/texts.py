@@ -34,7 +34,7 @@ FOUND: Final = StructType(
         StructField("kind", StringType()),
     ]
 )
-"""What `identified` gives: TEXTS, and of each the shape's masked text and the text without its values."""
+"""The columns that `identified` returns: TEXTS, and of each the shape's masked text and the text without its values."""
 
 _SHOWN: Final = 2_000
 _AFTER_WITH: Final = re.compile(r"\)\s*(select|insert|update|delete|merge)\b", re.IGNORECASE)
@@ -91,7 +91,7 @@ def identity(text: str, dialect: str, seconds: float = SECONDS) -> dict[str, str
 
 
 def _telling(text: str, parser: str) -> tuple[list[str], str]:
-    """What identifies the shape of a text, and its normalised text."""
+    """Return the parts that identify the shape of a text, and its normalised text."""
     spelled = shape_of(text, parser)
     telling = [parser, spelled.fingerprint]
     rule = rules(parser)
@@ -110,7 +110,8 @@ def _parser(dialect: str) -> str:
 
 
 def matters(text: str, parser: str) -> bool:
-    """Whether texts of this fingerprint may differ in lineage. In a query values decide about names of columns only, which are not published."""
+    """Return whether texts of this fingerprint may differ in lineage. In a query values decide about names of columns only, which are
+    not published."""
     known = lexis(parser)
     found = cut(text, known, parser)
     if found is None or (known.rules.at and "@" in text and parser == "tsql"):
@@ -129,7 +130,7 @@ def _lineage(text: str, parser: str) -> str:
 
 
 def kind_of(text: str) -> str:
-    """What a text does, by its words: SELECT, INSERT, CREATE TABLE, …"""
+    """Return the kind of a text, by its words: SELECT, INSERT, CREATE TABLE, …"""
     first = FIRST_WORD.match(text)
     word = first[1].upper() if first else "UNKNOWN"
     if word == "WITH":

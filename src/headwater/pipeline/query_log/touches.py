@@ -1,4 +1,5 @@
-"""What a log's statements did to datasets: the join of daily sums with what was parsed, which usage, cost and pruning share.
+"""The reads and writes of datasets by a log's statements: the join of daily sums with the parsed statements, which usage, cost and
+pruning share.
 
 A statement that leaves something behind (it writes a dataset that outlives the session) reads in order to write: its reads are a pipeline's,
 also if a person ran it, as with CREATE TABLE AS. A statement that writes nothing, or only temporary tables, reads for its user.

@@ -22,28 +22,28 @@ SOURCES: Final[dict[str, str]] = {
 
 
 class Source(Protocol):
-    """What every module of a source offers."""
+    """The interface of every module of a source."""
 
     NAME: str
     EXTRA: str
     """The extra of Headwater that brings the client library."""
     LAG: dt.timedelta
-    """How late the vendor's table is: what ended later than this before now may not be in it yet."""
+    """The extra of Headwater that installs the client library."""
     WINDOW: dt.timedelta
-    """How long a window is unless told otherwise."""
+    """The delay of the vendor's table: a query that ended later than this before now may not be in it yet."""
     BACK: dt.timedelta
-    """How far back the first call goes."""
+    """The length of a window, unless the caller sets another."""
     KEEPS: dt.timedelta
-    """How long the vendor's table keeps a query: nothing older is asked for."""
+    """The time before now at which the first call begins."""
     WITH: Mapping[str, dt.timedelta]
-    """What may be asked for besides, and how late that is."""
+    """The time for which the vendor's table keeps a query: nothing older is asked for."""
     SECRETS: tuple[str, ...]
     """Names of the environment whose values must never be shown."""
 
     def statements(
         self, since: dt.datetime, until: dt.datetime, environ: Mapping[str, str], besides: frozenset[str]
     ) -> tuple[Statement, ...]:
-        """What is asked for the queries that ended in [since, until), with what is wanted besides (names of WITH)."""
+        """Return the statements to run for the queries that ended in [since, until), with those of `besides` (names of WITH)."""
         ...
 
     def connect(self, environ: Mapping[str, str], seconds: int) -> Any:

@@ -1,4 +1,5 @@
-"""What the sources have in common in how they ask: statements out of `queries/`, client libraries, variables of the environment, rows as JSON."""
+"""The parts of asking that the sources share: statements out of `queries/`, client libraries, variables of the environment, rows as
+JSON."""
 
 import datetime as dt
 import json

@@ -53,7 +53,8 @@ class PulledWindow(msgspec.Struct, frozen=True):
 
 
 class Pulled(msgspec.Struct, frozen=True):
-    """What a call did. `rows` are those of the answers, of which some sources give several a query. `until`: the folder is complete from
+    """The outcome of a call. `rows` are those of the answers, of which some sources give several a query. `until`: the folder is
+    complete from
     `since` up to there, and that is `lag_seconds` before now."""
 
     source: str

@@ -28,7 +28,7 @@ _TOO_LONG: Final = re.compile(r"time[d ]*-?out|cancell?ed|time limit|max(imum)?[
 
 
 def passing(error: BaseException) -> bool:
-    """Whether trying again may help: the warehouse or the way to it failed, not the question or who asks."""
+    """Return whether trying again may help: the warehouse or the way to it failed, not the question or the credentials."""
     chain = list(_chain(error))
     if any(_SIGN_IN.search(str(one)) for one in chain):
         return False
@@ -56,7 +56,7 @@ def retrying(
     environ: Mapping[str, str],
     secrets: Sequence[str],
 ) -> T:
-    """What `work` gives, tried again after each of DELAYS while its errors may pass.
+    """Return what `work` returns, tried again after each of DELAYS while its errors may pass.
 
     DatabaseUnavailable: it failed every time. DatabaseRefused: it failed in a way that will not pass. Our own errors come through as they are.
     Neither holds on to the client's error, in which there may be a secret.

@@ -65,7 +65,7 @@ def length(text: str) -> dt.timedelta:
 
 
 def lacking(since: dt.datetime, until: dt.datetime, size: dt.timedelta, done: Iterable[Window]) -> list[Window]:
-    """What of [since, until) no window of `done` covers, cut at whole multiples of `size`, oldest first."""
+    """Return the parts of [since, until) that no window of `done` covers, cut at whole multiples of `size`, oldest first."""
     gaps, at = [], since
     for window in sorted(done):
         if window.until <= at:

@@ -28,7 +28,7 @@ SOURCES: Final[dict[str, str]] = {
 
 
 class Source(Protocol):
-    """What every module of this package offers."""
+    """The interface of every module of this package."""
 
     def read(self, spark: "SparkSession", paths: Sequence[str], namespace: str | None) -> "Rows":
         """The executions in the files: `paths` are files, folders (read with all below them) or globs, of any Hadoop file system.

@@ -66,7 +66,7 @@ def opened(frame: DataFrame) -> DataFrame:
 
 
 def ended() -> Column:
-    """What an entry says of a job that ended, as a struct by the names of the common schema and some that the reader puts together; else null.
+    """Return an entry of a job that ended as a struct by the names of the common schema and some that the reader puts together; else null.
 
     `frame` is one that was `opened`. Times and numbers are text, as they are there.
     """

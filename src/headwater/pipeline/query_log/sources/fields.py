@@ -1,4 +1,4 @@
-"""What is looked for in a file, and how what is found becomes a value: text, times, numbers, nested values.
+"""The fields to look for in a file, and their conversion to values: text, times, numbers, nested values.
 
 Every conversion is one that gives null where the value cannot be read: Spark's own casts would end the whole batch.
 """
@@ -226,7 +226,7 @@ def _since_epoch(column: str) -> str:
 
 
 def milliseconds(start: Column, end: Column) -> Column:
-    """What passed between two times; null when one is absent or they are the wrong way round."""
+    """Return the milliseconds between two times; null when one is absent or they are the wrong way round."""
     passed = F.floor((F.unix_micros(end) - F.unix_micros(start)) / 1_000).cast("bigint")
     return F.when(passed >= 0, passed)
 

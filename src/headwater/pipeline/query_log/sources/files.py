@@ -57,7 +57,7 @@ class LogFile:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a source looks for. `headless`: the columns of a CSV file that has no header, in their order."""
+    """The fields and exports that a source looks for. `headless`: the columns of a CSV file that has no header, in their order."""
 
     source: str
     fields: tuple[Field, ...]
@@ -264,7 +264,7 @@ def _csv(spark: SparkSession, heads: dict[LogFile, str], wanted: Wanted) -> list
 
 
 def _layout(line: str, wanted: Wanted) -> tuple[str, tuple[str, ...], bool]:
-    """How a CSV file is written, from its first line: the separator, the columns, and whether that line is a header."""
+    """Return the layout of a CSV file, from its first line: the separator, the columns, and whether that line is a header."""
     sought = {name.lower() for field in wanted.fields for name in field.names()}
     best: tuple[int, str, tuple[str, ...]] = (0, ",", ())
     for separator in _SEPARATORS:

@@ -1,4 +1,4 @@
-"""What one line of PostgreSQL's log says of a statement, and nothing about the lines around it.
+"""The meaning of one line of PostgreSQL's log for a statement, without the lines around it.
 
     statement: …                       begins    (log_statement, simple protocol)
     execute NAME: …                    begins    (log_statement, extended protocol)
@@ -58,7 +58,7 @@ _LONGEST_SET: Final = 4_000
 
 
 def at() -> Column:
-    """When the line was written. The zone is that of `log_timezone`, by name, abbreviation or offset."""
+    """Return the time at which the line was written. The zone is that of `log_timezone`, by name, abbreviation or offset."""
     zones = "map(" + ", ".join(f"'{name}', '{offset}'" for name, offset in _ZONES.items()) + ")"
     zone = "regexp_extract(trim(log_time), ' ([A-Z]{3,4})$', 1)"
     offset = f"try_element_at({zones}, {zone})"
@@ -80,7 +80,7 @@ def body() -> Column:
 
 
 def kind() -> Column:
-    """Which of the lines above it is; null for every other."""
+    """Return the kind of the line, of those above; null for every other."""
     timed = F.col("duration_us").isNotNull()
     severe = F.col("error_severity").isin("ERROR", "FATAL", "PANIC")
     speaks = F.col("body").startswith("statement: ") | F.col("body").rlike(_EXECUTES)
@@ -123,7 +123,7 @@ def tag() -> Column:
 
 
 def search_path() -> Column:
-    """What the statement sets the session's search path to; empty where it takes it back; null where it does neither."""
+    """Return the search path that the statement sets for the session; empty where it resets it; null where it does neither."""
     short = F.length("statement") < _LONGEST_SET
     said = F.when(F.col("statement").rlike(_SETS_PATH), F.regexp_extract("statement", _SETS_PATH, 1)).when(
         F.col("statement").rlike(_CALLS_PATH), F.regexp_extract("statement", _CALLS_PATH, 1)

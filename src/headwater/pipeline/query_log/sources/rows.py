@@ -1,4 +1,4 @@
-"""What a reader gives: executions in the common schema, and what could not be used, with the reason.
+"""The result of a reader: executions in the common schema, and unusable rows with the reason.
 
 Both come from one DataFrame, `together`, so a caller that keeps both reads the input once.
 """
@@ -47,7 +47,7 @@ class Rows:
 
     @property
     def bad(self) -> DataFrame:
-        """What could not be used, with the columns of QUARANTINE; `at` is the time of the run."""
+        """Return the rows that could not be used, with the columns of QUARANTINE; `at` is the time of the run."""
         found = self.together.where(F.col(PROBLEM).isNotNull())
         told = {
             "source": F.col("source"),

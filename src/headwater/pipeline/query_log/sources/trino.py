@@ -159,7 +159,8 @@ def _group(column: Column) -> Column:
 
 
 def _reads() -> Column:
-    """What the text names; what a view reads in its turn is not of this query. An older Trino says only what was read in the end."""
+    """Return the tables that the text names; those that a view reads in its turn are not this query's. An older Trino reports only the
+    tables read in the end."""
     named = F.filter(
         F.col("metadata.tables"), lambda table: F.coalesce(table["directlyReferenced"], F.lit("true")) != "false"
     )

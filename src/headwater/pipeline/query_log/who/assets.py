@@ -1,4 +1,4 @@
-"""What BI tools' own exports add to what their queries say: Looker's dashboards, and names and folders of any asset.
+"""The names that BI tools' own exports add to their queries: Looker's dashboards, and names and folders of any asset.
 
 Looker's comment names no dashboard, only the history slug; System Activity's History (exported as CSV or JSON lines, from its explore or by
 the API) says what ran under each slug. Every other tool's query names its asset by id; a plain table of names says how people call it. Nothing

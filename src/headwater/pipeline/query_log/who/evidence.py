@@ -1,4 +1,4 @@
-"""What is known of one query besides its text, and what a tool's module makes of it.
+"""The evidence of one query besides its text, and the form in which a tool's module reports what it makes of it.
 
 Nothing here raises on hostile input: texts are cut, JSON that does not parse is read pair by pair, and every regular expression is bounded.
 """

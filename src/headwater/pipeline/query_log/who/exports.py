@@ -24,7 +24,7 @@ COLUMNS = ("query_id", "job_namespace", "job_name", "job_run_id", "node", "relat
 
 
 class Node(msgspec.Struct):
-    """What is read of a manifest's node. Fields are any kind of value: versions differ."""
+    """The part of a manifest's node that is read. Fields are any kind of value: versions differ."""
 
     database: Any = None
     schema: Any = None

@@ -235,7 +235,7 @@ def dashboards(text: str, path: Path) -> list[Dashboard]:
 
 
 def parsed(text: str, path: Path) -> Block:
-    """What a file of LookML holds, as the blocks and values of one block without a name."""
+    """Return the content of a file of LookML, as the blocks and values of one block without a name."""
     inside = [Block()]
     at = _after(_SPACE, text, 0)
     while at < len(text):
@@ -279,7 +279,7 @@ def parsed(text: str, path: Path) -> Block:
 
 
 def _list(text: str, at: int, path: Path) -> tuple[list[str], int]:
-    """What stands up to `]`, and the place after it. Of `field: "value"` both are told, the first with its colon."""
+    """Return the words up to `]`, and the place after it. `field: "value"` gives both, the first with its colon."""
     begin, found = at, list[str]()
     at = _after(_SPACE, text, at)
     while not text.startswith("]", at):

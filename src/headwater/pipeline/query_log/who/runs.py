@@ -1,4 +1,4 @@
-r"""What differs from one run to the next: taken out of the marks before Python sees them, and made into the run's id.
+r"""The values that differ from one run to the next: taken out of the marks before Python sees them, and made into the run's id.
 
 A dbt comment names the invocation, an Airflow tag the run and the try, a Looker comment the history slug. Left in, nearly every query of a
 log would be a new input; taken out, an input is a model, a task, a user of a dashboard: some thousands in ten million rows. So the values are

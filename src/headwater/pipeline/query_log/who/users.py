@@ -1,4 +1,4 @@
-"""What the name of a database user says: a service account, a tool's account, a person, or nothing.
+"""The meaning of a database user's name: a service account, a tool's account, a person, or nothing.
 
 Names are cut into words; a word is looked up, never a part of one (`dbt_prod` is dbt's, `sdbtx` is no tool's). A setting beats every guess
 here. What no rule knows stays unknown: a bare `alice` may be a person or the name of a server.
