@@ -1,4 +1,4 @@
-"""Whether the instances of a run are ready: the request, the meaning of its answer, and the reasons in words.
+"""The readiness of the instances of a run: the request, the meaning of its answer, and the reasons in words.
 
 Does not wait or retry: the sensor does.
 """
@@ -58,7 +58,7 @@ class Instance(msgspec.Struct, frozen=True):
 
     @property
     def failed(self) -> bool:
-        """Whether the answer ends all waits."""
+        """Return whether the answer ends all waits."""
         return not self.ready and bool(self.states) and all(each.failed for each in self.states)
 
 

@@ -36,7 +36,7 @@ class DagRun(msgspec.Struct, frozen=True):
 
     @property
     def at_rest(self) -> bool:
-        """Whether it has ended, in success or failure."""
+        """Return whether it has ended, in success or failure."""
         return self.state in {"success", "failed"}
 
 

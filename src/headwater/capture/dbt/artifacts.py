@@ -118,7 +118,7 @@ class _Artifacts:
         return [attached] if attached in self._nodes else [each for each in _reads(test) if each in self._nodes]
 
     def _inputs(self, node: Node) -> list[DatasetName]:
-        """What a node reads; an ephemeral model stands for what it reads itself."""
+        """Return the datasets that a node reads; an ephemeral model stands for those it reads itself."""
         found: dict[DatasetName, None] = {}
         queue, seen = list(_reads(node)), set[str]()
         while queue:
@@ -146,7 +146,7 @@ def _reads(node: Node) -> list[str]:
 
 
 def _when(result: Node, end: str) -> str | None:
-    """When it began or ended; a step that never came has no times."""
+    """Return the time at which it began or ended; None for a step that never began."""
     times = [timing[end] for timing in result.get("timing") or () if timing.get(end)]
     return (min(times) if end == "started_at" else max(times)) if times else None
 

@@ -19,7 +19,7 @@ from headwater.capture.spark.plan import Node
 
 
 class Analysis(msgspec.Struct):
-    """What a query reads and makes. `opaque`: a part has an unknown source, an RDD."""
+    """The inputs and outputs of a query. `opaque`: a part has an unknown source, an RDD."""
 
     leaves: Leaves
     columns: list[Column] = []

@@ -74,7 +74,7 @@ class Attachment:
         return reached.is_set()
 
     def _listening(self) -> bool:
-        """Whether the thread runs. It ends with the application, after it has reported everything."""
+        """Return whether the thread runs. It ends with the application, after it has reported everything."""
         return self._thread is not None and self._thread.is_alive()
 
     def detach(self) -> None:

@@ -177,7 +177,7 @@ class Collector:
                 self._read(execution, execution.analysis)
 
     def _internal(self, execution: Execution) -> bool:
-        """Whether this is Spark's own query, as for the schema of a CSV file: it has the name of the reader's method."""
+        """Return whether this is Spark's own query, as for the schema of a CSV file: it has the name of the reader's method."""
         return execution.description.split(" at ")[0] in {
             "csv",
             "json",

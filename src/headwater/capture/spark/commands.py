@@ -20,8 +20,8 @@ _LIFECYCLE = {"Overwrite": OVERWRITE, "ErrorIfExists": CREATE, "Ignore": CREATE,
 
 
 class Write(msgspec.Struct):
-    """What a command does. `query`/`jquery`: the plan whose output is written, in Python and in the JVM; None for plain DDL. `inner`: the plans that
-    the command hides. `columns`: the target's, if only some of its rows are rewritten. `jtable`: the V2 table that it writes; `jname`: the
+    """The effect of a command. `query`/`jquery`: the plan whose output is written, in Python and in the JVM; None for plain DDL.
+    `inner`: the plans that the command hides. `columns`: the target's, if only some of its rows are rewritten. `jtable`: the V2 table that it writes; `jname`: the
     name of one that does not exist yet.
     """
 
@@ -335,5 +335,5 @@ def committed_target(write: Write, catalog: Catalog) -> Dataset | None:
 
 
 def writes(kind: str) -> bool:
-    """Whether a command of this class may write something."""
+    """Return whether a command of this class may write something."""
     return kind in _HANDLERS

@@ -23,7 +23,7 @@ Offset = dict[str, Any]
 
 
 class Emitter(Protocol):
-    """Where events go: the client's, or a list in a test."""
+    """The receiver of events: the client's, or a list in a test."""
 
     def emit(self, event: dict[str, Any], /) -> object: ...
 

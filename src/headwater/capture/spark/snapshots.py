@@ -75,7 +75,7 @@ def current(jtable: Any, properties: dict[str, str]) -> str:
 
 
 def about(jtable: Any) -> bool:
-    """Whether this is one of Iceberg's metadata tables: snapshots, files, history."""
+    """Return whether this is one of Iceberg's metadata tables: snapshots, files, history."""
     kind = jtable.table().getClass()
     return str(kind.getPackageName()) == "org.apache.iceberg" and str(kind.getSimpleName()) not in _TABLES
 

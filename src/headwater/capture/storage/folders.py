@@ -90,12 +90,12 @@ def inside(folders: Folders, path: str) -> Iterator[tuple[str, bool]]:
 
 
 def hidden(name: str) -> bool:
-    """Whether a name is a trace of writing (`_SUCCESS`, `_temporary`, `.part.crc`) instead of data."""
+    """Return whether a name is a trace of writing (`_SUCCESS`, `_temporary`, `.part.crc`) instead of data."""
     return name.startswith(("_", "."))
 
 
 def has_data(folders: Folders, path: str) -> bool:
-    """Whether a folder or one below it has a file that is not a trace of writing."""
+    """Return whether a folder or one below it has a file that is not a trace of writing."""
     waiting = [path]
     while waiting:
         folder = waiting.pop()
