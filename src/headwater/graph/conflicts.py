@@ -30,7 +30,7 @@ KINDS = (
 
 
 class LastReport(msgspec.Struct, frozen=True, order=True):
-    """When it was last reported, and by which run (None: by no run)."""
+    """The time of the last report of something, and the run that reported it (None: no run)."""
 
     at: dt.datetime
     run: uuid.UUID | None = None
@@ -130,7 +130,7 @@ def _about_edge(
 
 
 def _spoke(told: Evidence, who: str) -> LastReport | None:
-    """When this source last reported anything that the job reads or writes."""
+    """Return the last report of this source about anything that the job reads or writes."""
     said = [s for side in (told.reads, told.writes) for s in side.get(who, {}).values()]
     if who == OBSERVED:
         said += [*told.reads_below.values(), *told.writes_below.values()]
@@ -176,7 +176,7 @@ def _latest(into: dict[uuid.UUID, LastReport], key: uuid.UUID, said: LastReport)
 
 
 def _kind(claims: Iterable[Claim]) -> str | None:
-    """What the disagreement is called; None when there is none."""
+    """Return the name of the disagreement; None when there is none."""
     says = {claim.who: claim.says for claim in claims}
     claimed = {who for who, what in says.items() if what == CLAIMS}
     if not claimed or len(claimed) == len(says):

@@ -1,4 +1,4 @@
-"""What is different between two states of something: keyed values, and the columns of a dataset. Pure."""
+"""The differences between two states of something: keyed values, and the columns of a dataset. Pure."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Generic, TypeVar

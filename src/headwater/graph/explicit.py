@@ -1,4 +1,4 @@
-"""What explicit lineage lets pass through a job: OpenLineage's rule of precedence. Pure."""
+"""The flows through a job that its explicit lineage allows: OpenLineage's rule of precedence. Pure."""
 
 import uuid
 from collections.abc import Mapping, Set
@@ -8,7 +8,7 @@ ReportedSources = Mapping[uuid.UUID, Set[uuid.UUID]]
 
 
 def feeds(told: ReportedSources, job: uuid.UUID, source: uuid.UUID, target: uuid.UUID) -> bool:
-    """Whether the job, which told explicit lineage, lets the source feed the target.
+    """Return whether the job, which has explicit lineage, lets the source feed the target.
 
     A target that no entry is about is fed by what feeds the job itself, and by sources that no entry mentions.
     """
@@ -18,5 +18,5 @@ def feeds(told: ReportedSources, job: uuid.UUID, source: uuid.UUID, target: uuid
 
 
 def feeds_unmentioned(told: ReportedSources, job: uuid.UUID, source: uuid.UUID) -> bool:
-    """Whether the source feeds the targets that no entry is about."""
+    """Return whether the source feeds the targets that no entry is about."""
     return source in told.get(job, ()) or not any(source in sources for sources in told.values())

@@ -135,7 +135,8 @@ def connected(flows: Iterable[Flow], starts: Collection[str], directions: Collec
 
 
 def ancestors(parents: Mapping[str, str], level: str) -> dict[str, str]:
-    """Which job stands for which. `root`: the topmost above it. `parent`: its parent, for those that are no parents themselves.
+    """Return the job that each job is grouped under. `root`: the topmost above it. `parent`: its parent, for those that are no parents
+    themselves.
 
     Jobs that stand for themselves are absent. Where parents go round in a circle, the first by id is the top.
     """

@@ -57,7 +57,7 @@ def layered(edges: Sequence[Pair], bridges: Iterable[Pair] = ()) -> list[list[in
 
 
 def decided(edges: Collection[Edge], since: Edge) -> dict[Pair, bool]:
-    """Whether each edge is refused: taken in order, an edge that closes a loop over those before it that are not.
+    """Return whether each edge is refused: taken in order, an edge is refused if it closes a loop over those before it that are not.
 
     `since` is the first edge that is new or has moved. Edges before it keep their stored `refused`.
     """
@@ -126,7 +126,7 @@ class _Order:
         high: int,
         end: uuid.UUID | None = None,
     ) -> set[uuid.UUID]:
-        """What is reached from a node over nodes with numbers from `low` to `high`, until `end` is reached.
+        """Return the nodes reached from a node over nodes with numbers from `low` to `high`, until `end` is reached.
 
         In depth first: where a loop is closed again and again, the first way is as good as any.
         """

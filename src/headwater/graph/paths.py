@@ -23,7 +23,7 @@ class Step(msgspec.Struct, frozen=True, order=True):
 
 
 def joins(one: Place, other: Place) -> bool:
-    """Whether a way that ends at one goes on from the other: the same column, or either is the whole of the same dataset."""
+    """Return whether a way that ends at one goes on from the other: the same column, or either is the whole of the same dataset."""
     return one[0] == other[0] and (one[1] == other[1] or not one[1] or not other[1])
 
 
@@ -72,7 +72,7 @@ class Search:
 
     @property
     def places(self) -> int:
-        """How many places were met."""
+        """Return the number of places met."""
         return len(self._down.met) + len(self._up.met)
 
     def wants(self) -> tuple[str, frozenset[Place]] | None:

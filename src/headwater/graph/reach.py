@@ -1,4 +1,4 @@
-"""What a column is connected to, over column edges in memory.
+"""The columns and jobs that a column is connected to, over column edges in memory.
 
 A column is (node, field); the empty field is the whole dataset. Rules of travel:
 what feeds the whole dataset (a filter, a join key) feeds every column of it; a whole dataset is fed by all that feeds any of its columns;

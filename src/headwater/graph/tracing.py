@@ -53,7 +53,7 @@ class Picture(msgspec.Struct):
 
 
 def picture(answer: Mapping[str, Any], fan: int = FAN) -> Picture:
-    """What to draw for an answer of `/api/v2/correlation`; `fan`: of so many alike none is folded."""
+    """Return the picture of an answer of `/api/v2/correlation`; `fan`: up to this many alike nodes stay unfolded."""
     drawing = _Drawing(answer, fan)
     drawing.fold_content()
     made = drawing.folded(by_name=True)
@@ -61,7 +61,7 @@ def picture(answer: Mapping[str, Any], fan: int = FAN) -> Picture:
 
 
 def label(node: Mapping[str, Any]) -> str:
-    """What people call it: the process of a run; the last part of a dataset's name, and which part of it; else its fingerprint or id."""
+    """Return a node's label: the process of a run; the last part of a dataset's name, and its part; else its fingerprint or id."""
     if node["kind"] == "RUN":
         return str(node["process"] or node["run_id"] or node["id"])
     dataset = node["dataset"]
@@ -239,7 +239,7 @@ def _natural(text: str) -> list[Any]:
 
 
 def _beginning(names: list[str]) -> str:
-    """What all names begin with, short of a number that is cut in two."""
+    """Return the common beginning of all names, short of a number that is cut in two."""
     low, high = min(names), max(names)
     same = next((place for place, char in enumerate(low) if place >= len(high) or high[place] != char), len(low))
     return low[:same].rstrip("0123456789")
