@@ -47,7 +47,7 @@ class Bindings:
         return next(iter(difflib.get_close_matches(name, self._bound, 1, 0.6)), None)
 
     def unknown(self, name: str) -> str:
-        """What is wrong with a name that nothing binds."""
+        """Return the error for a name that nothing binds, and how to bind it."""
         if not self.where:
             return f"{name!r} is bound nowhere: add {FILE} beside the package, or `bindings` to this file"
         if name in self.elsewhere:

@@ -47,5 +47,5 @@ def of_instance(output: Declared, instance: str) -> Content | None:
 
 
 def _is_data(path: Path, root: Path) -> bool:
-    """Whether a file is data and not one of Spark's own (_SUCCESS, .crc, _temporary)."""
+    """Return whether a file is data and not one of Spark's own (_SUCCESS, .crc, _temporary)."""
     return path.is_file() and not any(part.startswith((".", "_")) for part in path.relative_to(root).parts)

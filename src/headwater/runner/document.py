@@ -146,7 +146,7 @@ class Document:
         return None if is_null(node) else str(node.value)
 
     def _expands_little(self, root: yaml.Node) -> bool:
-        """Whether the document stays small with every alias expanded. A billion-laughs document stops at the limit."""
+        """Return whether the document stays small with every alias expanded. A billion-laughs document stops at the limit."""
         stack: list[tuple[yaml.Node, int]] = [(root, 0)]
         seen = 0
         while stack:

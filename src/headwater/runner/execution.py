@@ -27,7 +27,7 @@ _CANNOT_START = 126
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ended. `state`: COMPLETE, FAIL or ABORT; `error`: one line. `reported`: whether the server has the reports of its instances;
+    """The end of a run. `state`: COMPLETE, FAIL or ABORT; `error`: one line. `reported`: True if the server has the reports of its instances;
     None if it had none to make.
     """
 

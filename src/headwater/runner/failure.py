@@ -43,7 +43,7 @@ def signal_message(number: int) -> str:
 
 
 def is_crash(number: int) -> bool:
-    """Whether a signal means that the program itself failed and was not stopped."""
+    """Return whether a signal means that the program itself failed and was not stopped."""
     return number in _CRASHES
 
 

@@ -35,7 +35,7 @@ class _OfPlan(BaseSensorOperator):
         self.airflow = airflow
 
     def poke(self, context: Mapping[str, Any]) -> bool:
-        """Whether the task is over."""
+        """Return whether the task is over."""
         config = from_environment()
         if config.name != self.airflow:
             raise AirflowFailException(
@@ -66,7 +66,7 @@ class PlanItem(_OfPlan):
         self.number = number
 
     def ask(self, plan: PlanOnServer, context: Mapping[str, Any]) -> bool:
-        """Whether the item is right. Raises AirflowFailException if a person has to act first."""
+        """Return whether the item is right. Raises AirflowFailException if a person has to act first."""
         turn = carry_out(
             plan,
             self.number,

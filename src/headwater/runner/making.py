@@ -1,4 +1,4 @@
-"""What one run makes: instances of entities, their states and inputs; and how the program gets it.
+"""The instances that one run makes, with their states and inputs; and their way into the program.
 
 Plain values from the server, which computes when a period begins and what it needs.
 """

@@ -161,7 +161,7 @@ def _groups(items: Iterable[PlannedItem]) -> list[list[PlannedItem]]:
 
 
 def _tangled(stage: list[PlannedItem]) -> bool:
-    """Whether any item of a stage needs another producer's item of the same stage."""
+    """Return whether any item of a stage needs another producer's item of the same stage."""
     producer_of = {item.number: item.producer for item in stage}
     least = stage[0].number
     return any(

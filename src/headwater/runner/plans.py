@@ -119,7 +119,7 @@ class PlannedItem(msgspec.Struct, frozen=True):
 
     @property
     def over(self) -> bool:
-        """Whether what it makes is right."""
+        """Return whether the item's instances are right: it is done or skipped."""
         return self.state in {"done", "skipped"}
 
 

@@ -21,7 +21,8 @@ _CATCH = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """How a child ended. `returncode` is negative for a signal, as in `subprocess`; `asked_by`: the signal that asked this process to stop."""
+    """The end of a child process. `returncode` is negative for a signal, as in `subprocess`; `asked_by`: the signal that asked this
+    process to stop."""
 
     returncode: int
     asked_by: int | None

@@ -176,7 +176,8 @@ class _Run:
         return state.ready or all(each.outcome == "accepted" or self._own(one, each) for each in state.missing)
 
     def _own(self, one: _Instance, lacking: _Lacking) -> bool:
-        """Whether this run itself makes the missing input: it is among the run's instances of that entity, and is not the instance itself."""
+        """Return whether this run itself makes the missing input: it is among the run's instances of that entity, and is not the
+        instance itself."""
         makes = self._of.get(lacking.entity, [])
         if not makes or lacking.why in {"before_start", "after_end", "quarantined"}:
             return False

@@ -74,7 +74,8 @@ def started(folder: Path, log_file: Path | None = None) -> Iterator[None]:
 
 
 def needs_own_jvm(manifest: Manifest, spark: SparkChoice, env: Mapping[str, str]) -> bool:
-    """Whether a package cannot use a shared JVM: it is not a local Spark program, or has properties that only take effect when a JVM starts."""
+    """Return whether a package cannot use a shared JVM: it is not a local Spark program, or has properties that only take effect when a
+    JVM starts."""
     conf = manifest.program.conf | spark.conf
     master = spark.master or conf.get("spark.master", "local[*]")
     return (

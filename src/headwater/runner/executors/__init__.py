@@ -12,8 +12,8 @@ from headwater.runner.plans import RESTORE, Item
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """How a run ended, in one line if it failed. `run`: its reported id; else the name under which it was begun. `reports_within`: seconds in which
-    its report may follow its end.
+    """The end of a run, in one line if it failed. `run`: its reported id; else the name under which it was begun. `reports_within`: seconds
+    in which its report may follow its end.
     """
 
     failed: bool
@@ -57,7 +57,7 @@ class Executor(Protocol):
 
 
 def able(executor: Executor, item: Item) -> bool:
-    """Whether it can carry out this item."""
+    """Return whether the executor can carry out this item."""
     if item.action not in executor.actions or item.action == RESTORE:
         return item.action in executor.actions
     return item.producer is not None and any(

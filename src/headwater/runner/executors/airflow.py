@@ -138,7 +138,7 @@ class AirflowTasks:
         return found
 
     def _active(self, job: _Job, run: str) -> bool:
-        """Whether the task will run, or is running."""
+        """Return whether the task will run, or is running."""
         try:
             if self._airflow.run(job.dag, run).state not in _ACTIVE:
                 return False

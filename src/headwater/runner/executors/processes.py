@@ -143,7 +143,7 @@ class _Earlier:
 
 
 def _locked(log: Path) -> bool:
-    """Whether a living process has it open as its output."""
+    """Return whether a living process has the log open as its output."""
     try:
         with log.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
