@@ -281,7 +281,8 @@ def reported_version(facets: Mapping[str, bytes | msgspec.Raw], io_facets: Mappi
 
 
 def streaming(body: bytes) -> bool:
-    """Whether a `jobType` facet is of a streaming job or a service, which runs until it is stopped. Never raises: a malformed facet is not."""
+    """Return whether a `jobType` facet is of a streaming job or a service, which runs until it is stopped. Never raises: a malformed
+    facet is not."""
     try:
         return (_job_type.decode(body).processing_type or "").upper() in {"STREAMING", "SERVICE"}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

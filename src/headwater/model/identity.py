@@ -201,7 +201,7 @@ def _spelled(rule: Rule) -> Rule:
 
 
 def _settles(rule: Rule, rules: tuple[Rule, ...]) -> bool:
-    """Whether a name that the rule applies to stops changing."""
+    """Return whether a name that the rule applies to stops changing."""
     spaces = [rule.match] if rule.kind == "namespace" else _spaces(rule, rules)
     for space in spaces:
         now = DatasetName(f"{space}x", "x") if rule.kind == "namespace" else DatasetName(space, f"{rule.match}x")
@@ -296,7 +296,7 @@ def _day(text: str) -> str | None:
 
 
 def _valid(year: str, month: str, day: str) -> bool:
-    """Whether it is a date between 1970 and 2100; other 8 digits are probably not a date."""
+    """Return whether it is a date between 1970 and 2100; other 8 digits are probably not a date."""
     try:
         return 1970 <= dt.date(int(year), int(month), int(day)).year <= 2100
     except ValueError:

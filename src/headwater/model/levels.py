@@ -58,7 +58,7 @@ def levels(values: Sequence[float]) -> list[Level]:
 
 
 def rise(found: Sequence[Level]) -> Rise | None:
-    """Whether the last level is a rise, and since when: steps that lead up to it in a row are one rise."""
+    """Return the rise that the last level is, or None; steps that lead up to it in a row are one rise."""
     if len(found) < 2 or not _higher(found[-2], found[-1]):
         return None
     first = len(found) - 1

@@ -335,7 +335,7 @@ def facts(change: Change, identity: Identity) -> list[Fact]:  # noqa: PLR0911, P
 
 
 def _carries(change: DrawEdge | RemoveEdge, direction: str) -> bool:
-    """Whether the leg carries the edge's columns; only the last one does."""
+    """Return whether the leg carries the edge's columns; only the last one does."""
     return direction == ("in" if change.target.kind == "job" else "out")
 
 

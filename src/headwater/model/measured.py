@@ -170,7 +170,7 @@ class Queries(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 class QualityDay(msgspec.Struct, rename="camel", omit_defaults=True):
-    """How well the statements of a dialect were parsed on a day.
+    """The counts of a day's statements of a dialect, by how well they were parsed.
 
     `*_shapes` count distinct query shapes, `*_executions` their executions. `full`: parsed completely; `partial`: parsed in part; `tables`: only
     tables found; `nothing`: not parsed; `idle`: parsed completely, touches no table; `textless`: the log has no text. `quarantined`: unusable rows,

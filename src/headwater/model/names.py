@@ -90,7 +90,7 @@ def job_name(namespace: str, name: str) -> JobName:
 
 
 def is_path(namespace: str) -> bool:
-    """Whether names of this namespace are paths."""
+    """Return whether names of this namespace are paths."""
     return namespace == "file" or namespace.split("://", 1)[0] in {
         "file", "s3", "gs", "hdfs", "abfss", "wasbs", "dbfs",
     }  # fmt: skip
@@ -167,7 +167,7 @@ def short(name: str) -> str:
 
 
 def suffixes_match(name: str, wanted: str) -> bool:
-    """Whether `name` is `wanted`, or ends with it after a `/`, `.` or `:`."""
+    """Return whether `name` is `wanted`, or ends with it after a `/`, `.` or `:`."""
     if name == wanted:
         return True
     return name.endswith(wanted) and name[-len(wanted) - 1] in "/.:"

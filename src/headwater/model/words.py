@@ -123,7 +123,7 @@ def sql_words(text: str) -> set[str]:
 
 
 def worth_knowing(word: str) -> bool:
-    """Whether to suggest the word for a misspelt one: no numbers, no words under three characters, no scripts without spaces."""
+    """Return whether to suggest the word for a misspelt one: no numbers, no words under three characters, no scripts without spaces."""
     return len(word) > 2 and not word[0].isdecimal() and not _SPACELESS.match(word)
 
 
