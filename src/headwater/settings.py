@@ -22,7 +22,7 @@ def _check_networks(text: str) -> str:
 
 
 class DatabaseSettings(BaseModel):
-    """Where events and their projections are stored."""
+    """The database that stores events and their projections."""
 
     url: str | None = Field(None, description="The PostgreSQL 15+ to use. Default: an embedded one in HEADWATER_HOME.")
     pool_size: int = Field(8, ge=2, le=200, description="Connections that each server process may hold.")
@@ -104,7 +104,7 @@ class OidcSettings(BaseModel):
 
 
 class AccessSettings(BaseModel):
-    """Who may read and who may change."""
+    """The rights to read and to change."""
 
     mode: Literal["auto", "open", "keys"] = Field(
         "auto", description="auto: open on a loopback address without admin key and provider, else keys."
@@ -129,7 +129,7 @@ class AccessSettings(BaseModel):
 
 
 class LineageSettings(BaseModel):
-    """How answers are computed from the evidence."""
+    """The computation of answers from the evidence."""
 
     live_runs: int = Field(
         10, ge=1, le=1000, description="An edge is live while one of the job's last N reporting runs has it."
@@ -143,7 +143,7 @@ class MetadataSettings(BaseModel):
 
 
 class RetentionSettings(BaseModel):
-    """How long records are kept. Without a number they are kept for ever."""
+    """The time for which records are kept. Without a number they are kept for ever."""
 
     events_days: int | None = Field(None, ge=1, description="Drop months of the event log that are older.")
     runs_days: int | None = Field(None, ge=1, description="Delete older runs, except the last of each job.")
@@ -153,7 +153,7 @@ class RetentionSettings(BaseModel):
 
 
 class AmqpSettings(BaseModel):
-    """Where `headwater events receive` takes events from."""
+    """The broker and queue that `headwater events receive` takes events from."""
 
     url: str = Field("amqp://guest:guest@localhost:5672/", repr=False, description="The broker, with its virtual host.")
     queue: str = Field("headwater.events", min_length=1, description="The queue of events; created if it is missing.")

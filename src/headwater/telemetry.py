@@ -327,7 +327,7 @@ def say(event: LogEvent, cause: BaseException | None = None) -> None:
 
 
 def is_logged(level: int) -> bool:
-    """Whether the logger writes events of this level."""
+    """Return whether the logger writes events of this level."""
     return logging.getLogger("headwater").isEnabledFor(level)
 
 
