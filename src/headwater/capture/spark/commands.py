@@ -21,8 +21,8 @@ _LIFECYCLE = {"Overwrite": OVERWRITE, "ErrorIfExists": CREATE, "Ignore": CREATE,
 
 class Write(msgspec.Struct):
     """The effect of a command. `query`/`jquery`: the plan whose output is written, in Python and in the JVM; None for plain DDL.
-    `inner`: the plans that the command hides. `columns`: the target's, if only some of its rows are rewritten. `jtable`: the V2 table that it writes; `jname`: the
-    name of one that does not exist yet.
+    `inner`: the plans that the command hides. `columns`: the target's, if only some of its rows are rewritten. `jtable`: the V2 table that it
+    writes; `jname`: the name of one that does not exist yet.
     """
 
     target: Dataset | None
