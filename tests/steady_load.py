@@ -2,13 +2,16 @@
 
 `python -m tests.steady_load --minutes 27`. Writers and readers in turn, at a bounded rate, over names that soon all exist. A tenth of the events is
 from months ago; `headwater retention run` drops those months again and again. What has to be true at the end: every acknowledged event that
-retention may not delete is in the log, once; no reply was an error but 503 with Retry-After; and the memory of the last third is not above that
-of the second by more than a tenth. It does not compare the tables with those of a rebuild.
+retention may not delete is in the log, once; no reply was an error but 503 with Retry-After; the memory of the last third is not above that of the
+second by more than a tenth; and the tables are those of a second database that takes the same events, in another order, and drops no month. A
+rebuild would not do: it refuses a log whose months were dropped.
 """
 
 import argparse
+import asyncio
 import contextlib
 import datetime as dt
+import gzip
 import http.client
 import json
 import random
@@ -20,10 +23,15 @@ import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 import psutil
 import psycopg
 
+from headwater.intake.events.accept import Intake
+from headwater.intake.upkeep.rebuild import fingerprints
+from headwater.store.database import Database
+from headwater.store.migrate import migrate
 from tests.events import dataset, encoded, facet, run_event, schema
 from tests.fixtures.machine import Machine
 
@@ -31,6 +39,7 @@ WRITERS, READERS = 3, 2
 NAMES = 400
 _OLD_DAYS = (100, 400)
 _KEEP_DAYS = 60
+_PORTION = 1000
 READS = (
     "/api/v2/datasets?limit=100",
     "/api/v2/runs?limit=50",
@@ -43,10 +52,11 @@ READS = (
 
 
 class Load:
-    """Writers and readers until `stop`. `recent`: digests of acknowledged events that retention keeps."""
+    """Writers and readers until `stop`. `recent`: digests of acknowledged events that retention keeps. `bodies`: a line for each acknowledged event."""
 
-    def __init__(self, machine: Machine, seed: int, pause: float) -> None:
+    def __init__(self, machine: Machine, seed: int, pause: float, bodies: Path) -> None:
         self.machine, self.seed, self.pause = machine, seed, pause
+        self.bodies = gzip.open(bodies, "wb", compresslevel=1)  # noqa: SIM115
         self.statuses: Counter[int] = Counter()
         self.odd: list[str] = []
         self.recent: set[str] = set()
@@ -65,6 +75,7 @@ class Load:
         self.stop.set()
         for thread in self.threads:
             thread.join()
+        self.bodies.close()
 
     def _ask(self, method: str, path: str, body: bytes | None = None) -> bytes | None:
         """The answer; None where the server asked to try again."""
@@ -96,6 +107,7 @@ class Load:
             reply = json.loads(told)
             with self.lock:
                 ids = [receipt["id"] for receipt in ([reply] if one else reply.get("receipts", []))]
+                self.bodies.writelines(each + b"\n" for each in batch)
                 self.old += len(ids) if old else 0
                 self.recent |= set() if old else set(ids)
             time.sleep(self.pause)
@@ -131,13 +143,39 @@ def memory(machine: Machine) -> float:
     return total / 2**20
 
 
+async def _compare_tables(url: str, bodies: Path, seed: int) -> list[str]:
+    """Compare the server's tables with those of a new database that takes the acknowledged events in another order."""
+    name = "second"
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+        await connection.execute(f"create database {name}")
+    with gzip.open(bodies) as lines:
+        events = [line.rstrip(b"\n") for line in lines]
+    random.Random(seed).shuffle(events)
+    doubts = []
+    async with Database(_sibling(url, name), pool_size=2) as second, Database(url, pool_size=2) as first:
+        await migrate(second)
+        intake = Intake(second)
+        for start in range(0, len(events), _PORTION):
+            if refused := (await intake.accept_each(events[start : start + _PORTION])).refused:
+                doubts.append(f"acknowledged, and refused by another database: {refused[:2]}")
+        loaded, again = await fingerprints(first), await fingerprints(second)
+    return doubts + [f"{table} is not what its events make" for table in loaded if loaded[table] != again[table]]
+
+
+def _sibling(url: str, name: str) -> str:
+    """The address of another database of the same PostgreSQL."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(path=f"/{name}"))
+
+
 def play(machine: Machine, seconds: float, seed: int, pause: float) -> tuple[dict[str, Any], list[str]]:
     """What was seen, and every doubt."""
     doubts: list[str] = []
     samples: list[tuple[float, float]] = []
     months, rounds = Counter[str](), 0
     began, due = time.monotonic(), 0.0
-    with Load(machine, seed, pause) as load:
+    bodies = machine.home / "acknowledged.gz"
+    with Load(machine, seed, pause, bodies) as load:
         while (now := time.monotonic() - began) < seconds:
             samples.append((now, memory(machine)))
             if now >= due:
@@ -157,6 +195,7 @@ def play(machine: Machine, seconds: float, seed: int, pause: float) -> tuple[dic
     doubts += [f"{len(log) - len(set(log))} events are in the log twice"] if len(log) != len(set(log)) else []
     if missing := load.recent - set(log):
         doubts.append(f"{len(missing)} of {len(load.recent)} acknowledged events are lost")
+    doubts += asyncio.run(_compare_tables(url, bodies, seed))
     third = len(samples) // 3
     second, last = ([mib for _, mib in part] for part in (samples[third : 2 * third], samples[2 * third :]))
     slope = statistics.linear_regression(*zip(*samples[third:], strict=True)).slope * 3600

@@ -1,6 +1,7 @@
-"""Read a request's body up to a limit and unpack gzip, whose content has the same limit."""
+"""Read a request's body up to a limit and unpack gzip, whose content has the same limit. A byte order mark before it is no part of it (RFC 8259, 8.1)."""
 
 import zlib
+from codecs import BOM_UTF8
 from typing import Any
 
 from litestar import Request
@@ -19,7 +20,7 @@ async def read(request: Request[Any, Any, Any], limit: int) -> bytes:
     body = b"".join(chunks)
     encoding = request.headers.get("content-encoding", "identity").lower()
     if encoding in {"", "identity"}:
-        return body
+        return body.removeprefix(BOM_UTF8)
     if encoding != "gzip":
         raise InvalidEvent(f"Content-Encoding {encoding[:40]!r} is not supported; send gzip or none")
     unpacker = zlib.decompressobj(wbits=31)
@@ -31,4 +32,4 @@ async def read(request: Request[Any, Any, Any], limit: int) -> bytes:
         raise TooLarge(f"the unpacked body is over {limit} bytes; send smaller batches", limit=limit)
     if not unpacker.eof:
         raise InvalidEvent("the gzip body is truncated: send it again in full")
-    return unpacked
+    return unpacked.removeprefix(BOM_UTF8)

@@ -172,9 +172,37 @@ def test_each_event_of_a_batch_stands_alone(client: Any) -> None:
     assert client.get("/api/v2/status").json()["events"]["total"] == 2
 
 
+@pytest.mark.parametrize(
+    ("rest", "reason"),
+    [
+        (b'{"run": {"runId": "x"', "the body ends before the array is closed"),
+        (b'{"run": {"runId": "x"}, {"job": {}}]', "']' closes what it did not open"),
+        (b'{"run": "', "a string is not closed"),
+    ],
+)
+def test_a_batch_that_was_cut_keeps_what_came_before(client: Any, rest: bytes, reason: str) -> None:
+    first, second = encoded(run_event("START", 1, "a")), encoded(run_event("START", 2, "b"))
+    body = b"[" + first + b", NaN, " + second + b","
+    for _ in range(2):
+        reply = client.post(BATCH, body + rest)
+        assert reply.status_code == 400
+        message = reply.json()["message"]
+        assert f"element 3 of the batch, from byte {len(body):,}, cannot be read: {reason}" in message
+        assert "Of the 3 elements before it 2 are stored, 1 refused, the first of them element 1" in message
+        assert client.get("/api/v2/status").json()["events"]["total"] == 2
+
+
 def test_an_empty_batch_is_a_success_and_no_array_is_refused(client: Any) -> None:
     assert client.post(BATCH, b"[]").json()["status"] == "success"
     assert client.post(BATCH, b"{}").status_code == 400
+
+
+def test_a_byte_order_mark_is_no_part_of_a_body(client: Any) -> None:
+    body = encoded(run_event("START", 1, "job"))
+    assert client.post(LINEAGE, body).json()["duplicate"] is False
+    assert client.post(LINEAGE, b"\xef\xbb\xbf" + body).json()["duplicate"] is True
+    packed = gzip.compress(b"\xef\xbb\xbf[" + body + b"]")
+    assert client.post(BATCH, packed, content_encoding="gzip").json()["receipts"][0]["duplicate"] is True
 
 
 def test_gzip_in_good_and_bad_shape(client: Any) -> None:

@@ -21,7 +21,7 @@ from headwater.errors import (
     TooLarge,
 )
 from headwater.intake.events import closure
-from headwater.intake.events.batch import split_batch
+from headwater.intake.events.batch import Damage, split_batch
 from headwater.intake.events.batcher import Batcher
 from headwater.intake.events.bisection import isolate_failures
 from headwater.intake.events.project import Changes, Projector
@@ -147,8 +147,17 @@ class Intake:
         return receipt
 
     async def accept_batch(self, body: bytes) -> Accepted:
-        """Accept a JSON array of events; each succeeds or fails alone. Raises InvalidEvent only if the body is not an array."""
-        return await self.accept_each(split_batch(body))
+        """Accept a JSON array of events; each succeeds or fails alone.
+
+        Raises InvalidEvent if the body is not an array, or not to its end: the elements before the damage are accepted, and sending them again
+        is safe. It is an error, because what follows the damage, which may be many events, is not accepted.
+        """
+        batch = split_batch(body)
+        accepted = await self.accept_each(batch.elements)
+        if batch.damage is None:
+            return accepted
+        telemetry.measure(telemetry.EventsTaken(1, 0, 0, 1))
+        raise _damaged(batch.damage, accepted)
 
     async def accept_each(self, bodies: Sequence[bytes], arrivals: Sequence[Arrival] | None = None) -> Accepted:
         """Accept separate events in one transaction. Each succeeds or fails alone: a refused event never costs its neighbours.
@@ -281,6 +290,21 @@ class Intake:
             async with self._database.connection() as connection:
                 self._cache = _GenerationCache(await server_state.read(connection))
         return self._cache
+
+
+def _damaged(damage: Damage, accepted: Accepted) -> InvalidEvent:
+    stored, refused = len(accepted.receipts), accepted.refused
+    others = (
+        f", {len(refused)} refused, the first of them element {refused[0].index}: {refused[0].reason}"
+        if refused
+        else ""
+    )
+    return InvalidEvent(
+        f"{damage.explain()}. Of the {damage.index} elements before it {stored} are stored{others}. Nothing after them is: correct the batch and "
+        "send all of it again",
+        where=f"$[{damage.index}]",
+        offset=damage.offset,
+    )
 
 
 def _refusal(refused: Refused) -> HeadwaterError:
