@@ -1,4 +1,4 @@
-"""Read a request's body up to a limit and unpack gzip, whose content has the same limit. A byte order mark before it is no part of it (RFC 8259, 8.1)."""
+"""Read a request's body up to a limit, without a byte order mark (RFC 8259, 8.1), and unpack gzip, whose content has the same limit."""
 
 import zlib
 from codecs import BOM_UTF8
