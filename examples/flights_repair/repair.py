@@ -84,7 +84,7 @@ def worked_off(server: Server, plan: str, tables: Tables) -> tuple[dict[str, lis
 
 
 def written(root: Path) -> dict[str, int]:
-    """When each file of the tables was written."""
+    """Return the time at which each file of the tables was written."""
     return {
         str(path.relative_to(root)): path.stat().st_mtime_ns
         for path in root.rglob("*.parquet")

@@ -25,7 +25,7 @@ NAMESPACE = "smart-meter"
 
 @dataclass
 class Imported:
-    """What one import did; `skipped` are files whose content had been imported before."""
+    """The result of one import; `skipped` are files whose content had been imported before."""
 
     split: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)

@@ -55,7 +55,7 @@ class Meter:
 
 @dataclass(frozen=True)
 class Export:
-    """What is exported. `files` of at least 2: main meters in all but the last."""
+    """The size and the seed of an export. `files` of at least 2: main meters in all but the last."""
 
     meters: int = 1000
     days: int = 360
@@ -98,7 +98,7 @@ class Export:
 
     @property
     def readings(self) -> int:
-        """What there would be without gaps."""
+        """Return the number of readings without gaps."""
         return self.meters * len(self.moments)
 
     def name(self, file: int) -> str:
@@ -230,7 +230,7 @@ def _compressed(raw: IO[bytes]) -> IO[bytes]:
 
 
 def write_register(target: Path, export: Export) -> None:
-    """Which meters make a delivery point, where it is, and with which sign."""
+    """Write the meters of each delivery point, its station, and the sign of each."""
     rows = [f"{m.id};{m.point};{m.station};{m.kind};{m.sign}" for m in export.population]
     target.write_text("\n".join(["meter_id;delivery_point;station;kind;sign", *rows, ""]), encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Where the flow keeps what: one folder for each stage, and the index of what is current.
+"""The folders of the flow: one for each stage, and the index of the current items.
 
 Data of an import is never overwritten: series, delivery points and forecasts of one import lie under `import=RUN`, so an item, once
 made, stays what it was. Which items are current is in `items.json`, since one import reads what an earlier one made.
@@ -61,7 +61,7 @@ class Held:
 
 @dataclass
 class Index:
-    """What is current of each kind (`series`, `points`, `weather`, …), by key (a meter, a delivery point, a station)."""
+    """The current items of each kind (`series`, `points`, `weather`, …), by key (a meter, a delivery point, a station)."""
 
     file: Path
     held: dict[str, dict[str, Held]] = field(default_factory=dict)

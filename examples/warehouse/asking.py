@@ -1,4 +1,4 @@
-"""Who asks the warehouse, what, and when: dashboards and a service every day, people on working days, and some things once.
+"""The queries to the warehouse, their users and times: dashboards and a service every day, people on working days, and some things once.
 
 Comments and names of applications are those that the tools write by themselves.
 """
@@ -28,7 +28,7 @@ class Asked(NamedTuple):
 
 
 def asked(number: int, day: dt.date, flown: dt.date) -> list[Asked]:
-    """What is asked on the `number`th day, in order. `flown`: the newest day of flights there is then."""
+    """Return the queries of the `number`th day, in order. `flown`: the newest day of flights there is then."""
     found = [*_dashboards(number, flown), *_service(number), *_once(number)]
     if day.weekday() < 5:
         found += _people(number, flown)
@@ -115,7 +115,7 @@ def _people(number: int, flown: dt.date) -> Iterator[Asked]:
 
 
 def _once(number: int) -> Iterator[Asked]:
-    """What happens on one day and never again."""
+    """Return the queries that run on one day and never again."""
     if number == 1:
         yield Asked(
             dt.time(10, 10),

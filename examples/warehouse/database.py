@@ -68,7 +68,7 @@ class Database:
 
     @property
     def address(self) -> dict[str, str]:
-        """Where dbt finds it."""
+        """Return the variables by which dbt finds it."""
         told = parse_dsn(self._dsn)
         return {"WAREHOUSE_HOST": told["host"], "WAREHOUSE_PORT": told.get("port", "5432")}
 

@@ -22,7 +22,7 @@ class Project:
         self._changed = True
 
     def change(self, number: int) -> None:
-        """What is in changes/NN-* for this day, if there is something."""
+        """Apply the change in changes/NN-* for this day, if there is one."""
         for change in sorted((HERE / "changes").glob(f"{number:02}-*")):
             removed = change / "removed.txt"
             for path in removed.read_text(encoding="utf-8").split() if removed.exists() else []:

@@ -25,7 +25,7 @@ class Timeline:
 
     @contextmanager
     def at(self, moment: dt.datetime) -> Iterator[None]:
-        """What runs in this block happened at `moment` (UTC). Moments must not go back."""
+        """Date all that runs in this block to `moment` (UTC). Moments must not go back."""
         if self._windows and moment <= self._windows[-1].at:
             raise ValueError(f"{moment} is not after {self._windows[-1].at}")
         now = dt.datetime.now(dt.UTC)

@@ -1,4 +1,4 @@
-"""What the example is fed: articles cut from five texts, and who read them, the same for the same arguments.
+"""The input of the example: articles cut from five texts, and their readers, the same for the same arguments.
 
 Times are instants: an article of 23:30 UTC is one of the next day in Paris. Nothing here knows days of Paris, weeks or entities.
 """

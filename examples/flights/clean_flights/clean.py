@@ -37,7 +37,7 @@ def first_instant_showing(reading: Column, timezone: Column, after: Column) -> C
 
 
 def fault() -> Column:
-    """Why a staged flight, joined to its destination, cannot be used; null when it can."""
+    """Return why a staged flight, joined to its destination, cannot be used; null when it can."""
     scheduled, departed = F.col("sched_dep_time"), F.col("dep_time")
     clock_minus_delay = minutes_of(departed) - minutes_of(scheduled) - F.col("dep_delay")
     return (

@@ -1,4 +1,4 @@
-"""What could be known one hour before the scheduled departure, and whether the flight then came late.
+"""The features known one hour before the scheduled departure, and whether the flight then came late.
 
 A table to train a model on is easily wrong in a way that looks like success: it contains the future. Every feature here
 is taken at the cutoff, one hour before the scheduled departure:

@@ -15,7 +15,7 @@ LATE_MINUTES = 15
 
 
 def number(condition: Column) -> Column:
-    """How many rows meet the condition."""
+    """Return the number of rows that meet the condition."""
     return F.sum(F.when(condition, 1).otherwise(0))
 
 

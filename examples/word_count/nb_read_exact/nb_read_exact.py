@@ -1,4 +1,4 @@
-"""How often each user opened an article of each author, by week of Paris."""
+"""The number of times each user opened an article of each author, by week of Paris."""
 
 import argparse
 import json

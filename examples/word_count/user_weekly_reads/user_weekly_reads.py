@@ -16,7 +16,7 @@ WORDS = 10
 
 
 def inputs(spark: SparkSession, entity: str) -> DataFrame:
-    """What each week is made of, of one entity: `week`, `first`, `last`."""
+    """Return the inputs of each week from one entity: `week`, `first`, `last`."""
     rows = []
     for each in json.loads(os.environ["HEADWATER_INSTANCES"]):
         for stretch in each["inputs"][entity]:

@@ -1,4 +1,4 @@
-"""How much a word stands out in a month: how often it is used, times the days of the month on which it is not.
+"""The prominence of a word in a month: the number of its uses, times the days of the month without one.
 
 A word of every day stands out by nothing, however often it is used.
 """

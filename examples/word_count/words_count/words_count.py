@@ -1,4 +1,4 @@
-"""How often each word is there in the articles of a day, by author. Each day is made of that day's articles and of nothing else."""
+"""The number of each word in the articles of a day, by author. Each day is made of that day's articles and of nothing else."""
 
 import argparse
 import json
