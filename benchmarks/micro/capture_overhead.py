@@ -1,4 +1,4 @@
-"""What capture costs a program: a loop of small queries with and without it, alternating in one session.
+"""The cost of capture to a program: a loop of small queries with and without it, alternating in one session.
 
     python benchmarks/micro/capture_overhead.py [--queries 200] [--rounds 6] [--jar PATH]
 
@@ -66,7 +66,7 @@ def tasks(spark: Any) -> float:
 
 
 def jvm_seconds(spark: Any) -> float:
-    """What the JVM has used: other programs on the machine do not disturb it as they do the clock."""
+    """Return the processor seconds of the JVM: other programs on the machine do not disturb them as they do the clock."""
     fields = Path(f"/proc/{spark.sparkContext._gateway.proc.pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

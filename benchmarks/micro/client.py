@@ -1,4 +1,4 @@
-"""What the client costs its host: import, emit, the first delivery, and a server that is dead, silent or gone.
+"""The cost of the client to its host: import, emit, the first delivery, and a server that is dead, silent or gone.
 
     python benchmarks/micro/client.py
 

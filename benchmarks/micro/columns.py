@@ -1,4 +1,4 @@
-"""What the column engine costs: TPC-DS and TPC-H, two big statements, and how time grows with size.
+"""The cost of the column engine: TPC-DS and TPC-H, two big statements, and the growth of time with size.
 
     python benchmarks/micro/columns.py [--rounds 5] [--pure PYTHON] [--only speed big growth memory] [--json FILE]
 

@@ -1,4 +1,4 @@
-"""How long it takes to plan the repair of a million instances: 1,000 entities, 60 % hourly, 30 % daily, 10 % weekly, a job for every three.
+"""The time to plan the repair of a million instances: 1,000 entities, 60 % hourly, 30 % daily, 10 % weekly, a job for every three.
 
     python benchmarks/micro/plan.py [--entities 1000] [--rounds 3] [--wrong 1000000] [--every 1]
 
@@ -39,7 +39,7 @@ def producers(graph: Graph, periods: int) -> dict[str, Producer]:
 
 
 def wrong(graph: Graph, wanted: int, every: int) -> dict[str, Ordinals]:
-    """What so many last hours of the first entity reach, where that is about as much as is wanted."""
+    """Return the instances that the last hours of the first entity reach, with as many hours as reach about the wanted number."""
     end = Calendar.every("hour").at(YEARS[1])
     hours, found = 24, {}
     while hours < 30_000:

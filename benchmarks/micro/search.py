@@ -1,4 +1,4 @@
-"""What search costs over many names and columns: questions, documents of new datasets, names resolved.
+"""The cost of search over many names and columns: questions, documents of new datasets, names resolved.
 
     python benchmarks/micro/search.py [--datasets 60000] [--columns 15] [--jobs 40000] [--questions 300] [--folder DIR]
 

@@ -1,4 +1,4 @@
-"""How long the light parts take to start: `import headwater.client`, `headwater --help`, and a server on a warm folder.
+"""The start-up time of the light parts: `import headwater.client`, `headwater --help`, and a server on a warm folder.
 
     python benchmarks/micro/startup.py [--runs 15]
 

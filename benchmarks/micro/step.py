@@ -1,4 +1,4 @@
-"""What a step costs its host: START and COMPLETE into the spool, with nothing sent, beside a bare function call.
+"""The cost of a step to its host: START and COMPLETE into the spool, with nothing sent, beside a bare function call.
 
     python benchmarks/micro/step.py [--steps 2000]
 

@@ -1,4 +1,4 @@
-"""How long it takes to know what is wrong across many entities: 10,000 of them, three years, 60 % hourly, 30 % daily, 10 % weekly.
+"""The time to find the wrong instances across many entities: 10,000 of them, three years, 60 % hourly, 30 % daily, 10 % weekly.
 
     python benchmarks/micro/taint.py [--entities 10000] [--rounds 5] [--dates same|mixed] [--starts same|own]
 

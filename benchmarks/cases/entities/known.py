@@ -1,4 +1,4 @@
-"""What is asked of a filled server: readiness, the past, and how many bytes it all is."""
+"""The questions to a filled server: readiness, the past, and its size in bytes."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""What entities cost through the server: every row over HTTP with connections kept alive, beside what PostgreSQL itself takes.
+"""The cost of entities through the server: every row over HTTP with connections kept alive, beside PostgreSQL's own time.
 
     python benchmarks/cases/entities/serve.py [--entities 10000] [--seconds 10] [--only readiness] [--workers 2] [--home FOLDER] [--json FILE]
 

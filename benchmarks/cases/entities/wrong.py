@@ -1,4 +1,4 @@
-"""What is wrong and what has to be made again, through the server: closures over all entities, and plans of a million instances."""
+"""Wrong instances and their repair, through the server: closures over all entities, and plans of a million instances."""
 
 from typing import Any
 

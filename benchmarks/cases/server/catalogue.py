@@ -85,7 +85,7 @@ class Catalogue:
         return f"{layer}/{area}/{thing}{grain}" + (f"_{rest}" if rest else ""), columns
 
     def start(self, job: int, run: str, at: dt.datetime) -> Event:
-        """What a scheduler knows when a run begins: its reasons, its statement, what it will read and write."""
+        """Return the event a scheduler sends when a run begins: its reasons, its statement, what it will read and write."""
         target, columns = self.tables[job + 40]
         names = ", ".join(name for name, _ in columns)
         one, two = (self.tables[n][0] for n in self.inputs[job])
@@ -110,7 +110,7 @@ class Catalogue:
         }  # fmt: skip
 
     def complete(self, job: int, run: str, at: dt.datetime) -> Event:
-        """What the engine knows when it is over: schemas, rows written, for every third job the columns."""
+        """Return the event an engine sends when a run is over: schemas, rows written, for every third job the columns."""
         target, columns = self.tables[job + 40]
         inputs = [self.tables[n] for n in self.inputs[job]]
         facets = {"schema": schema(columns)}

@@ -56,7 +56,7 @@ class Server:
         return outcome
 
     def settle(self) -> None:
-        """What autovacuum does within a minute of a load: space that can be used again, statistics that the planner knows."""
+        """Vacuum and analyze, as autovacuum does within a minute of a load: reusable space, and statistics for the planner."""
         with psycopg.connect(self.database_url, autocommit=True) as connection:
             connection.execute("vacuum (analyze)")
 

@@ -52,7 +52,7 @@ class Question:
 
 
 class Names:
-    """What is searched: table n and its columns and description, job n; all from a seed."""
+    """The names to search: table n and its columns and description, job n; all from a seed."""
 
     def __init__(self, datasets: int, jobs: int) -> None:
         chosen = random.Random(7)

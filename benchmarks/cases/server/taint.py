@@ -1,4 +1,4 @@
-"""Who used a wrong run: a run, and 10,000 versions that were made from it in two steps.
+"""The users of a wrong run: a run, and 10,000 versions that were made from it in two steps.
 
     python benchmarks/cases/server/taint.py [--width 100]
 

@@ -1,4 +1,4 @@
-"""What the smart meter flow costs without lineage, with neither server nor broker there, and with a server.
+"""The cost of the smart meter flow without lineage, with neither server nor broker there, and with a server.
 
     python benchmarks/cases/smart_meter/overhead.py [--meters 50 --days 30 --rounds 2] [--json FILE]
 
@@ -33,7 +33,7 @@ def free_port() -> int:
 
 
 def environment(mode: str, home: Path, port: int) -> dict[str, str]:
-    """What the flow's process finds."""
+    """Return the environment of the flow's process."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("HEADWATER_", "OPENLINEAGE_"))}
     kept["HEADWATER_SPOOL"] = str(home / "spool")
     if mode == "off":

@@ -1,4 +1,4 @@
-"""What the column engine makes of real SQL: every .sql file under a folder, without schemas.
+"""The column engine's results for real SQL: every .sql file under a folder, without schemas.
 
     python benchmarks/cases/sql-corpus/run.py --folder FOLDER --dialect bigquery [--match '**/query.sql'] [--top 10] [--json FILE]
 

@@ -1,4 +1,4 @@
-"""Which hours are a day's, where clocks change? Airflow's `DayWindow` counts 24 steps on the wall clock.
+"""The hours of a day where clocks change: Airflow's `DayWindow` counts 24 steps on the wall clock.
 
     python benchmarks/versus/entities/airflow_day_window.py
 
@@ -62,7 +62,7 @@ def read(answers: dict[str, dict[str, list[str]]]) -> Answers:
 
 
 def instant(text: str) -> tuple[float, str]:
-    """When an hour is, and its key."""
+    """Return the instant of an hour, and its key."""
     if len(text) > 13:
         local = dt.datetime.strptime(text, "%Y-%m-%dT%H%z")
         return local.timestamp(), written(local)

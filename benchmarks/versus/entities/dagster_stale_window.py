@@ -33,7 +33,7 @@ CASE: dict[str, dict[str, Any]] = {
 
 
 def truth() -> Answers:
-    """Which others would come out differently, one after the other."""
+    """Return the outputs that would come out differently, found one after the other."""
     found = {}
     for name, case in CASE.items():
         wrong = [case["changed"]]

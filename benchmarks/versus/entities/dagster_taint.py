@@ -1,4 +1,4 @@
-"""What is wrong across 1,000 assets because of a fragmented set: Headwater's `tainted` beside the propagation of Dagster's subsets, in one run.
+"""The wrong instances of 1,000 assets after a fragmented set: Headwater's `tainted` beside Dagster's propagation of subsets, in one run.
 
     python benchmarks/versus/entities/dagster_taint.py [--assets 1000] [--starts same|own] [--rounds 5]
 

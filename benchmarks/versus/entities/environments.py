@@ -33,7 +33,8 @@ def python_of(system: str) -> Path:
 
 
 def asked(system: str, name: str, case: Any) -> dict[str, Any]:
-    """What `peers/NAME.py` says of a case: {version, answers}. SystemExit with the end of what it complained of where it fails."""
+    """Return the answer of `peers/NAME.py` to a case: {version, answers}. Raises SystemExit with the end of its error output where it
+    fails."""
     # Not our packages, and nothing is sent home.
     env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     env |= {"DAGSTER_DISABLE_TELEMETRY": "1", "SQLMESH__DISABLE_ANONYMIZED_ANALYTICS": "1"}

@@ -39,7 +39,7 @@ def partitions(grain: str, start: int, end: int):
 
 
 def stretches(subset: TimeWindowPartitionsSubset) -> str:
-    """When what is wrong is, whatever windows it is kept in."""
+    """Return a digest of the wrong times, whatever windows they are kept in."""
     merged: list[list[int]] = []
     for start, end in sorted(
         (int(window.start_timestamp), int(window.end_timestamp)) for window in subset.included_time_windows
