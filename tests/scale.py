@@ -1,4 +1,4 @@
-"""How far a test goes: a little of it in the suite, all of it in `make soak`."""
+"""The scale of a test: a little of it in the suite, all of it in `make soak`."""
 
 import os
 

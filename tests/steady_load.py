@@ -169,7 +169,7 @@ def _sibling(url: str, name: str) -> str:
 
 
 def play(machine: Machine, seconds: float, seed: int, pause: float) -> tuple[dict[str, Any], list[str]]:
-    """What was seen, and every doubt."""
+    """Return the summary of a run under load, and every doubt."""
     doubts: list[str] = []
     samples: list[tuple[float, float]] = []
     months, rounds = Counter[str](), 0

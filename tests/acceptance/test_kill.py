@@ -77,7 +77,7 @@ class Load:
         return encoded(event)
 
     def send(self, bodies: list[bytes]) -> bool:
-        """Whether they were acknowledged. A refusal is never right: there is nothing wrong with them."""
+        """Return whether the server acknowledged them. A refusal is never right: there is nothing wrong with them."""
         one = len(bodies) == 1
         path, body = (
             ("/api/v1/lineage", bodies[0]) if one else ("/api/v1/lineage/batch", b"[" + b",".join(bodies) + b"]")

@@ -84,7 +84,7 @@ def until(true: Callable[[], Any], seconds: float = 120.0) -> Any:
 
 @pytest.fixture
 def textfile() -> Iterator[tuple[int, dict[str, bytes]]]:
-    """What node_exporter's textfile collector would serve."""
+    """A port, and the content served there as node_exporter's textfile collector would."""
     content = {"text": b""}
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,5 @@
-"""What the server cannot do now it refuses before any acknowledgement (503 with Retry-After, 408), and it mends itself when that is over."""
+"""The server refuses events that it cannot store now before any acknowledgement (503 with Retry-After, 408), and recovers when it can
+again."""
 
 import os
 import pwd

@@ -59,7 +59,7 @@ def environment(folder: Path) -> Mapping[str, str]:
 
 
 class Ended:
-    """What packages saw, how each ended, and the events of all."""
+    """The values that packages saw, the exit code of each, and the events of all."""
 
     def __init__(self, folder: Path, *runs: list[str]) -> None:
         words = ["headwater", "jvm", "--", sys.executable, "-c", DRIVER, json.dumps(runs)]

@@ -11,7 +11,7 @@ PATHS = ("/healthz", "/readyz", "/api/v2/status")
 
 
 def statuses(server: Process, seconds: float = 4.0) -> Counter[int]:
-    """What a client that works is answered meanwhile."""
+    """Count the answers that a working client gets meanwhile, by status."""
     ends, found = time.monotonic() + seconds, Counter[int]()
     while time.monotonic() < ends:
         found.update(ask("127.0.0.1", server.port, path, timeout=30)[0] for path in PATHS)

@@ -1,4 +1,4 @@
-"""What goes wrong, and when: drawn from a seed alone, so that a bad round can be played again."""
+"""The faults and their times: drawn from a seed alone, so that a bad round can be played again."""
 
 import random
 from typing import NamedTuple
@@ -32,7 +32,7 @@ class Fault(NamedTuple):
 
 
 class Size(NamedTuple):
-    """What a world has: so many servers behind one address; and `troubled`, clocks that jump and disks that are slow."""
+    """The size of a world: `servers` behind one address; and `troubled`, clocks that jump and disks that are slow."""
 
     servers: int = 1
     troubled: bool = False

@@ -69,7 +69,7 @@ class Process:
         self.signal(signal.SIGTERM, whole=False)
 
     def ended(self, seconds: float) -> bool:
-        """Whether it ended by itself in that time."""
+        """Return whether the process ended by itself in that time."""
         try:
             if self.process is not None:
                 self.process.wait(seconds)

@@ -28,7 +28,7 @@ class Troubles:
         self._library.chmod(0o755)
 
     def env(self, name: str) -> dict[str, str]:
-        """What a process of this name is started with."""
+        """Return the environment that a process of this name starts with."""
         path = self.folder / name
         if not path.exists():
             self.set(name)

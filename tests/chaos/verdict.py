@@ -1,4 +1,4 @@
-"""What has to be true when all is well again. Every doubt is a line of text; none means the road held."""
+"""The claims that must hold when all is well again. Every doubt is a line of text; none means the road held."""
 
 import asyncio
 import hashlib
@@ -19,7 +19,7 @@ from tests.store.lineage.correlated import expected
 
 
 class Records:
-    """What the producers wrote down."""
+    """The records that the producers wrote down."""
 
     def __init__(self, folder: Path) -> None:
         self.told: dict[str, str] = {}  # digest → the record that says so

@@ -219,7 +219,7 @@ class World:
             one.start()
 
     def tend(self) -> None:
-        """What a service manager does all the time: the sender's process ends by itself and is started again."""
+        """Start the sender's process again when it has ended by itself, as a service manager does all the time."""
         if not self.processes["drain"].alive:
             self.processes["drain"].start()
 

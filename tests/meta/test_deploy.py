@@ -1,4 +1,5 @@
-"""What is in deploy/ is whole and agrees with the code. `make lint-deploy` renders the chart and asks the real linters; this needs nothing."""
+"""The content of deploy/ is whole and agrees with the code. `make lint-deploy` renders the chart and asks the real linters; this needs
+nothing."""
 
 import json
 import re

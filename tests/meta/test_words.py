@@ -74,7 +74,7 @@ def test_the_subject_comes_first() -> None:
 
 
 def continues(path: Path, number: int) -> bool:
-    """Whether a line goes on with the sentence of the line above."""
+    """Return whether a line goes on with the sentence of the line above."""
     above = path.read_text(encoding="utf-8").splitlines()[number - 2].strip() if number > 1 else ""
     return bool(above) and above[-1] not in '.:"`|)(]' and not above.endswith(">") and "Of" not in above.split()[:1]
 

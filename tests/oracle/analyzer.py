@@ -138,7 +138,7 @@ def _tables(root: Node) -> dict[str, str]:
 
 
 def _relation(root: Node) -> Relation:
-    """What a query makes; what a command puts into its target, by name."""
+    """Return the relation that a query makes, or that a command puts into its target, by name."""
     if root.kind in _CHANGES:
         return _changed(root)
     return columns.resolve(root.nested("query") if not root.children and root.nested("query") else root)

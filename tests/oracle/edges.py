@@ -40,7 +40,7 @@ def direct(inputs: Mapping[str, str]) -> Inputs:
 
 
 def of_flow(flow: Any) -> Edges:
-    """What the engine says of one flow."""
+    """Return the engine's edges of one flow."""
     return Edges([(output.name.lower(), of_inputs(output.inputs)) for output in flow.columns], of_inputs(flow.rows))
 
 
@@ -58,7 +58,7 @@ def by_name(found: Edges) -> Edges:
 
 
 def differences(expected: Edges, actual: Edges, *, names: bool = False) -> list[str]:
-    """What `actual` says otherwise, one line each. `names`: they must be called the same."""
+    """Return the differences of `actual`, one line each. `names`: the columns must have the same names."""
     lines = []
     if len(expected.columns) != len(actual.columns):
         lines.append(f"{len(actual.columns)} columns, not {len(expected.columns)}")

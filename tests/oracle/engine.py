@@ -7,7 +7,7 @@ from tests.oracle.edges import Edges, by_name, differences, of_flow
 
 
 def edges(text: str, schemas: Mapping[str, Mapping[str, str]], dialect: str) -> Edges:
-    """What the engine says of one statement; of what writes, its one flow."""
+    """Return the engine's edges of one statement; of a statement that writes, its one flow."""
     (statement,) = analyse(text, dialect, catalog(schemas))
     assert not statement.unresolved, statement.unresolved
     if not statement.flows:
@@ -21,7 +21,7 @@ def catalog(schemas: Mapping[str, Mapping[str, str]]) -> Catalog:
 
 
 def disagreements(text: str, expected: Edges, schemas: Mapping[str, Mapping[str, str]], dialect: str) -> list[str]:
-    """What the engine says otherwise of a statement: a query's columns go by place, a write's by name."""
+    """Return where the engine differs on a statement: a query's columns go by place, a write's by name."""
     said = edges(text, schemas, dialect)
     if text.startswith(("insert", "merge", "update", "delete", "create")):
         return differences(by_name(expected), by_name(said), names=True)

@@ -36,7 +36,7 @@ class Relation:
 
 
 class Scope:
-    """What a query sees: its relations, the columns USING made one, the query around it, and the aliases before an item."""
+    """The names in a query's scope: its relations, the columns USING made one, the query around it, and the aliases before an item."""
 
     def __init__(self, relations: list[Relation], outer: "Scope | None" = None) -> None:
         self.relations = relations
@@ -46,7 +46,7 @@ class Scope:
         self.always_qualified = False
 
     def bare(self, name: str) -> bool:
-        """Whether the name alone means one column."""
+        """Return whether the name alone means one column."""
         if self.always_qualified:
             return False
         count = sum(name in relation.columns for relation in self.relations)

@@ -41,7 +41,7 @@ def statements(first: int, analyzer: Analyzer) -> Iterator[tuple[str, Edges]]:
 
 
 def differing(first: int, count: int, analyzer: Analyzer) -> list[tuple[str, list[str]]]:
-    """What the engine says otherwise about `count` statements."""
+    """Return those of `count` statements on which the engine differs, the shortest first, each with its differences."""
     from tests.oracle.engine import disagreements
 
     found = []

@@ -1,4 +1,4 @@
-"""What Apache Hive said of its own test statements, against the engine: `POSTHOOK: Lineage`, `Input` and `Output` of its q.out files.
+"""Apache Hive's lineage of its own test statements against the engine: `POSTHOOK: Lineage`, `Input` and `Output` of its q.out files.
 
     python -m tests.oracle.hive FOLDER [--show N] [--what columns|reads]
 
@@ -253,7 +253,7 @@ def main() -> None:
 
 
 def failing(report: Report, judged: list[tuple[Difference, list[str]]]) -> bool:
-    """Whether less than 98 % agree where Hive is followed, or what is wrong is called full."""
+    """Return whether less than 98 % agree where Hive is followed, or a wrong statement is called full."""
     ours = [one for one, found in judged if "ours" in found]
     shares = [
         sum(one.what == what for one in ours) / count

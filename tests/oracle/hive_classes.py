@@ -1,4 +1,4 @@
-"""Which disagreements with Hive are Hive's own: one rule for each class of hive_verdicts.yaml, which has the causes."""
+"""The disagreements with Hive that are Hive's own: one rule for each class of hive_verdicts.yaml, which has the causes."""
 
 import re
 from typing import NamedTuple
@@ -46,7 +46,7 @@ def column(line: Line, text: str) -> str:
 
 
 def _compared(one: str, text: str) -> bool:
-    """Whether a condition compares the column with a constant."""
+    """Return whether a condition compares the column with a constant."""
     name = re.escape(one.rpartition(".")[2])
     constant = r"\(?\s*(?:[-+]?\d|'|\"|cast|null|true|false|date)"
     return bool(

@@ -80,7 +80,7 @@ class Land:
 
 
 def missed(observed: list[set[str]], said: Edges) -> list[str]:
-    """What was seen to matter and is not among the edges."""
+    """Return the columns that were seen to matter and are not among the edges."""
     if len(observed) != len(said.columns):
         return [f"{len(said.columns)} columns, not {len(observed)}"]
     return [

@@ -1,4 +1,4 @@
-"""What one log ends as, for all that must end the same."""
+"""The tables that one log ends as, for all tests that must end the same."""
 
 from collections.abc import Iterator
 from pathlib import Path

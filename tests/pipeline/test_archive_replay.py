@@ -28,7 +28,7 @@ pytestmark = pytest.mark.spark
 
 
 def some_events(count: int) -> list[Any]:
-    """What the shuffling test of the projection draws: every kind of event there is, about few names."""
+    """Return events that the shuffling test of the projection draws: every kind of event there is, about few names."""
     found: list[Any] = []
 
     @settings(
@@ -44,7 +44,8 @@ def some_events(count: int) -> list[Any]:
 
 
 def told_by_hand() -> list[Any]:
-    """What is rarely drawn: columns, sources, links, parents, schemas that change at one time, and more runs than keep an edge alive."""
+    """Return events that are rarely drawn: columns, sources, links, parents, schemas that change at one time, and more runs than keep an
+    edge alive."""
     lineage = columns({"a": [("/in", "x", "DIRECT:IDENTITY")]})
     other = columns({"a": [("/in", "y", "DIRECT:TRANSFORMATION")]})
     source = {"dataSource": facet(name="warehouse", uri="postgres://db:5432")}
@@ -144,7 +145,7 @@ def test_every_table_is_the_servers(spark: Any, server_url: str, database: Any, 
 
 
 def test_every_table_is_spoken_of() -> None:
-    """What is merged here takes the columns the server's statements take; what is not is named with its reason."""
+    """A table that is merged here takes the columns the server's statements take; any other is named with its reason."""
     assert {merge.table for merge in MERGES} | set(ELSEWHERE) == set(projections.TABLES)
     assert not {merge.table for merge in MERGES} & set(ELSEWHERE)
     columns = {statement: COLUMNS[row] for row, statement in STATEMENTS.items()}

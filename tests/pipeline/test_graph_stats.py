@@ -119,7 +119,8 @@ def test_everything_of_many_graphs(spark: Any) -> None:
 
 
 def test_estimates(spark: Any) -> None:
-    """Where counting would cost too much: the same tables, and numbers close to the true ones that never are less than what is next to it."""
+    """If counting would cost too much, the tables are the same, and the numbers are close to the true ones and never less than those of
+    the next nodes."""
     edges, alone = random_graph()
     found = statistics(
         frame(spark, edges), spark.createDataFrame(alone, "namespace string, name string"), Limits(exact_bytes=2000)

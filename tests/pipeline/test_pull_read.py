@@ -1,4 +1,4 @@
-"""What was pulled is what the readers of exports take, with nothing done in between."""
+"""Readers of exports take pulled files as they are, with nothing done in between."""
 
 import datetime as dt
 from pathlib import Path

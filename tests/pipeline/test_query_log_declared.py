@@ -1,4 +1,4 @@
-"""What is told besides the log, and that a change of it makes again what depends on it and nothing else."""
+"""Declarations beside the log: a change of one makes again the tables that depend on it and nothing else."""
 
 import json
 import shutil

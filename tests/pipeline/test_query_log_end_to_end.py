@@ -50,7 +50,7 @@ def in_its_own_process(folder: Path, *words: object) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def nothing_recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What a command in this process would say of its own runs stays unsaid: its client would outlive the server."""
+    """Keep a command in this process from reporting its own runs: its client would outlive the server."""
     monkeypatch.setenv("OPENLINEAGE_DISABLED", "true")
     monkeypatch.setenv("HEADWATER_URL", "")
     monkeypatch.setenv("HEADWATER_HOME", str(tmp_path / "home"))

@@ -39,7 +39,7 @@ def texts(spark, rows):
 
 
 def made_of(spark, batches):
-    """What batches end as, merged one after another."""
+    """Return the executions that batches end as, merged one after another."""
     known = texts(spark, [row for batch in batches for row in batch])
     kept = rows_of(spark, [], S.EXECUTIONS.schema)
     for batch in batches:

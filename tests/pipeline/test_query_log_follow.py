@@ -105,7 +105,7 @@ def following(*given: Any, **named: Any) -> Iterator[Following]:
 
 
 def streams(store: Path) -> bool:
-    """Whether the stream has begun: it writes who it is before it looks."""
+    """Return whether the stream has begun: it writes its identity before it looks."""
     return any(store.glob("follow/*/metadata"))
 
 

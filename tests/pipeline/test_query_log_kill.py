@@ -28,7 +28,8 @@ class Killed(BaseException):
 
 
 def half(directory: Path) -> None:
-    """What Spark leaves when it is killed while it writes: some files whole, some cut off, some where tasks work; none of it said to be done."""
+    """Leave a folder as Spark does when it is killed while it writes: some files whole, some cut off, some where tasks work; no
+    `_SUCCESS`."""
     (directory / "_SUCCESS").unlink()
     for number, part in enumerate(sorted(directory.rglob("part-*"))):
         if number % 3 == 1:

@@ -20,7 +20,7 @@ SIZES = "namespace string, name string, bytes long"
 
 
 def fits(table, declared):
-    """What the store asks of a table: the declared names and types."""
+    """Assert that a table has the declared names and types, as the store demands."""
     assert table.schema.simpleString() == declared.schema.simpleString()
 
 
@@ -43,7 +43,7 @@ def test_usage(spark):
 
 
 def test_usage_as_it_was(spark):
-    """What came after `as_of` is not there yet, and "now" is then."""
+    """An execution after `as_of` is not there yet, and "now" is then."""
     told = case("usage")
     table = usage(
         daily(spark, runs(told["runs"])), statements(spark, told["statements"]), dt.datetime(2026, 3, 21, tzinfo=dt.UTC)

@@ -37,7 +37,7 @@ PROBLEM = "struct<code:string,reason:string,sample:string,digest:string>"
 
 
 class Given:
-    """What a source gives, as `sources.rows.Rows` is."""
+    """The rows of a source, as `sources.rows.Rows` has them."""
 
     def __init__(self, rows: "DataFrame") -> None:
         self.together = rows.withColumn("problem", F.lit(None).cast(PROBLEM))

@@ -46,7 +46,7 @@ def synced(
 
 @pytest.fixture(scope="module")
 def expected(plain_tables: dict[str, list[str]]) -> dict[str, list[str]]:
-    """What the log ends as: one batch, nothing that goes wrong."""
+    """The tables that the log ends as: one batch, nothing that goes wrong."""
     return plain_tables
 
 

@@ -106,7 +106,8 @@ SHAPES = [
 
 
 def lineage(text: str, dialect: str) -> tuple[object, ...]:
-    """What is kept of a text but its warnings, which name characters' places. How little was read of what could not be parsed is all the same."""
+    """Return a text's stored lineage without its warnings, which name characters' places. Texts that could not be parsed are all at one
+    level."""
     found: Understood = understood(text, rules(dialect).parser)
     level = found.level if found.level in {"full", "partial"} else "not read"
     return (level, *found[1:6], found.temporary)

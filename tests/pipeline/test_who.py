@@ -1,4 +1,4 @@
-"""Who ran a query, over a DataFrame: the same answers as for one query, each distinct input asked once, every row kept."""
+"""The actors of queries, over a DataFrame: the same answers as for one query, each distinct input asked once, every row kept."""
 
 import datetime as dt
 import random

@@ -53,7 +53,7 @@ def _parted(text: str) -> tuple[str, str]:
 
 
 class Replay:
-    """What the migrations leave: objects in the order they were made, each with the statements that belong to it."""
+    """The objects that the migrations leave, in the order they were made, each with the statements that belong to it."""
 
     def __init__(self) -> None:
         self.made: dict[tuple[str, str], list[str]] = {}
@@ -91,7 +91,7 @@ class Replay:
         self.made[kind, name] = [whole if whole.startswith("--") or not old else _comment(old[0]) + whole]
 
     def _calls(self, text: str) -> bool:
-        """Whether it needs a function of ours, so that its place matters."""
+        """Return whether it needs a function of ours, so that its place matters."""
         return any(kind == "function" and re.search(rf"\b{name}\(", text) for kind, name in self.made)
 
     def _drop(self, kind: str, name: str) -> None:

@@ -14,7 +14,7 @@ from tests.suite.stages import Stage
 
 @dataclass(slots=True)
 class Outcome:
-    """How a stage ended. `code`: of its process, None where it was never started. `reason`: why it failed, "" where it did not."""
+    """The end of a stage. `code`: of its process, None where it was never started. `reason`: why it failed, "" where it did not."""
 
     stage: Stage
     log: Path

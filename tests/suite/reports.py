@@ -1,4 +1,4 @@
-"""What pytest wrote of a stage: how many tests there were, how long each took, which failed."""
+"""Pytest's report of a stage: the number of tests, their times, and the failed ones."""
 
 import json
 import xml.etree.ElementTree as ET

@@ -1,4 +1,4 @@
-"""What `make soak` runs: the suite's long versions, one at a time, each within half an hour.
+"""The stages of `make soak`: the suite's long versions, one at a time, each within half an hour.
 
 A stage that passed at a commit is not run again at that commit, so that a soak that was stopped goes on where it was. The variable SUITE_SCALE makes
 the tests go all the way (tests/scale.py); Hypothesis draws new examples each time.
@@ -48,7 +48,7 @@ SOAK = (
 
 
 class Passed:
-    """Which stages passed at a commit: a file each, below the folder of the soak."""
+    """The stages that passed at a commit: a file each, below the folder of the soak."""
 
     def __init__(self, folder: Path, commit: str) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""What the suite is made of: every check and every test, in stages that can run beside each other.
+"""The stages of the suite: every check and every test, in stages that can run beside each other.
 
 A stage is one command with one log. Stages of tests are pytest processes: each has its own PostgreSQL, its own Spark and its own broker, so two of
 them never meet. The order is the order of starting: what takes long, and what others wait for, comes first, so that both lanes end together.
@@ -112,7 +112,7 @@ def chosen(stages: Sequence[Stage], names: Sequence[str]) -> list[Stage]:
 
 
 def pytest_words(stage: Stage, stages: Sequence[Stage]) -> list[str]:
-    """What pytest collects for a stage: its paths, less those below them that other stages name."""
+    """Return the paths that pytest collects for a stage: its own, less those below them that other stages name."""
     others = [path for other in stages if other.name != stage.name for path in other.tests]
     ignored = [path for path in others if any(path.startswith(f"{mine}/") for mine in stage.tests)]
     return [*stage.tests, *(f"--ignore={path}" for path in ignored)]

@@ -61,7 +61,7 @@ class Headwater:
         return str(self.post("/api/v2/plans", {"incident": incident})["id"])
 
     def ended(self, plan: str) -> list[str]:
-        """What became of its items; nothing is wrong any more."""
+        """Return the states of the plan's items, once the plan is done and no incident is open."""
         assert all(not one["entities"] for one in self.get("/api/v2/incidents", state="open")["incidents"])
         found = self.get(f"/api/v2/plans/{plan}")
         assert found["plan"]["state"] == "done"
@@ -221,7 +221,7 @@ def test_a_plan_starts_runs_and_an_exported_one_clears_in_them(airflow: RealAirf
 
 
 def triggered(airflow: RealAirflow, dag: str) -> dict[str, str | None]:
-    """How the tasks of a run end."""
+    """Start a run of the DAG and return the state in which each of its tasks ended."""
     found: list[DagRun] = []
 
     def begun() -> bool:

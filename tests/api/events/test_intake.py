@@ -1,4 +1,4 @@
-"""What comes in: accepted with a receipt, accepted with warnings, or refused with a reason. Never a 500, never a lost event."""
+"""Incoming events: accepted with a receipt, accepted with warnings, or refused with a reason. Never a 500, never a lost event."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""How long runs take, and which job became slower since when."""
+"""The durations of runs, and the job that became slower since when."""
 
 import datetime as dt
 import json

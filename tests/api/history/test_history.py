@@ -1,4 +1,4 @@
-"""What facets, datasets and jobs were before: each body, version and schema with its span, and what changed."""
+"""The past of facets, datasets and jobs: each body, version and schema with its span, and its changes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What changed in the graph between two times."""
+"""The changes of the graph between two times."""
 
 from typing import Any
 

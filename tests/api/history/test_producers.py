@@ -1,4 +1,4 @@
-"""How each producer is doing, over a window of the log that an index holds."""
+"""The state of each producer, over a window of the log that an index holds."""
 
 import datetime as dt
 from typing import Any

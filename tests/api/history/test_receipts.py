@@ -1,4 +1,4 @@
-"""What became of an event: found again by its digest, with all it speaks of."""
+"""The receipt of an event: found again by its digest, with all it speaks of."""
 
 import datetime as dt
 from typing import Any

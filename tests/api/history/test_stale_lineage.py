@@ -1,4 +1,4 @@
-"""What used to report and does not any more: a producer, a sync, a job; and the last run that was well."""
+"""Producers, syncs and jobs that used to report and do not any more, with the last run that was well."""
 
 import datetime as dt
 from typing import Any

@@ -1,4 +1,4 @@
-"""Where a correlated item comes from and what became of it: events, details and lineage in one request."""
+"""The origin and the descendants of a correlated item: events, details and lineage in one request."""
 
 from typing import Any
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""Whether content was imported already: what `step.once` asks."""
+"""The answer to `step.once`: whether content was imported already."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Where from and what depends on it: walks, columns, time, precedence, limits."""
+"""Lineage upstream and downstream: walks, columns, time, precedence, limits."""
 
 from typing import Any
 

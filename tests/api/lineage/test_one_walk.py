@@ -195,7 +195,7 @@ class World:
         return met
 
     def loops(self) -> bool:
-        """Whether a content leads back to itself: which of its edges is refused is another test's matter."""
+        """Return whether a content leads back to itself; another test covers which of its edges is refused."""
         return any(node in self.reach(other, self.out) for node in list(self.out) for other in list(self.out[node]))
 
 

@@ -27,7 +27,7 @@ def table(name: str) -> dict[str, Any]:
 
 
 def query(number: int, reads: list[str], writes: list[str], **row: Any) -> list[dict[str, Any]]:
-    """What the pipeline publishes of an execution."""
+    """Return the events that the pipeline publishes of an execution."""
     return execution(
         {
             "namespace": W, "query_id": f"q{number}", "job": f"INSERT {number}", "started_at": AT, "ended_at": AT, "state": "succeeded",

@@ -1,4 +1,4 @@
-"""Which version of each input a run read, which run wrote it, and who read what it wrote."""
+"""The version of each input that a run read, the run that wrote it, and the readers of the run's own outputs."""
 
 from typing import Any
 

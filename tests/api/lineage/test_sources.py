@@ -1,4 +1,4 @@
-"""What each dataset lives in, and which teams depend on which: over HTTP and by command."""
+"""The source of each dataset, and the dependencies between teams: over HTTP and by command."""
 
 import datetime as dt
 import json

@@ -1,4 +1,4 @@
-"""What becomes of events on their way to listeners: on real sockets, from a real log."""
+"""Delivery of events to listeners: on real sockets, from a real log."""
 
 import asyncio
 import base64
@@ -210,7 +210,7 @@ def test_a_listener_can_begin_with_the_past(database: Database, receiver: Receiv
 
 
 def test_the_same_event_again_is_not_sent_again(database: Database, receiver: Receiver, run: Any) -> None:
-    """What comes back from where it was sent stops here, because the log knows it."""
+    """An event that a receiver sends back stops here, because the log knows it."""
     intake, loop = Intake(database), None
 
     async def work() -> None:

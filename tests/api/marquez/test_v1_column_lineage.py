@@ -1,4 +1,4 @@
-"""Which columns feed which."""
+"""The column lineage of Marquez's API."""
 
 from typing import Any
 

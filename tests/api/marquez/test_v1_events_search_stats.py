@@ -1,4 +1,4 @@
-"""What came in, search, figures; and what holds of every address."""
+"""Marquez's answers on events, search and figures; and the rules that hold for every address."""
 
 import datetime as dt
 import itertools

@@ -1,4 +1,4 @@
-"""What people hid and said shows, or does not, in every answer."""
+"""Nodes that people hid, and their notes, show or are absent in every answer."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What people say over HTTP, and how answers show it."""
+"""People's metadata over HTTP, and its place in answers."""
 
 import json
 from typing import Any

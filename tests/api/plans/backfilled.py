@@ -33,7 +33,7 @@ def yaml(producer: str, *entities: str) -> str:
 
 
 def by_hand(upstream: str) -> str:
-    """What a person makes every week, as one more document."""
+    """Return one more document: an entity that a person makes by hand every week."""
     return f"---\nentity: notes\nperiod: {{every: week, from: 2024-01-01}}\ndepends_on: {{{upstream}: same}}\n"
 
 
@@ -79,7 +79,7 @@ class Place:
         return dict(collections.Counter(line for file in files for line in file.read_text().split()))
 
     def wrong(self) -> list[str]:
-        """What is wrong, or being made, or said to be, of all three."""
+        """Return the marks of all three entities that say wrong or being made."""
         found = []
         for entity in ("weather", "reads", "report"):
             status = self.ask("GET", f"/api/v2/entities/{entity}/status?instances={WEEK}")

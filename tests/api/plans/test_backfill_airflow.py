@@ -33,7 +33,7 @@ ONCE = {"weather 2024-03-06T23": 1, "reads 2024-03-06": 1, "report 2024-03-04": 
 
 
 class Scheduler:
-    """What Airflow's REST API shows of three DAGs. A task that is to run runs when it is looked at a second time, and reports then."""
+    """Three DAGs as Airflow's REST API shows them. A task that is to run runs when it is looked at a second time, and reports then."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -315,7 +315,7 @@ def test_a_date_that_is_taken(place_: Place, scheduler: tuple[Scheduler, str]) -
 
 
 def turn(place: Place, airflow: str, plan: str, number: int, **more: Any) -> Turn:
-    """What the task of an exported DAG does that has this item."""
+    """Carry out the item as the task of an exported DAG does."""
     tasks = AirflowTasks("prod", Airflow(airflow), every=0.0)
     return carry_out(PlanOnServer(place.url, plan), number, tasks, name="task", **more)
 

@@ -1,4 +1,4 @@
-"""Which items of a plan are handed out first, and at what time of day any are."""
+"""The order in which items of a plan are handed out, and the hours of the day at which any are."""
 
 import datetime as dt
 from collections import OrderedDict

@@ -1,4 +1,4 @@
-"""What is around a copy: where an instance lies in its table, whether another writer changed it since, and what is reported."""
+"""The surroundings of a copy: the place of an instance in its table, later changes by another writer, and the report."""
 
 import json
 import sys

@@ -176,7 +176,7 @@ def test_what_the_description_allows_and_what_it_does_not(seeded: Any) -> None:
 
 
 def _plain(more: dict[str, Any]) -> dict[str, Any]:
-    """What the client takes: it speaks no header that HTTP has no letters for."""
+    """Return the arguments that the client takes: it cannot send header characters that HTTP has no letters for."""
     headers = {name: value for name, value in (more.pop("headers", None) or {}).items() if _sayable(str(value))}
     if isinstance(more.get("data"), str | bytes):
         more["content"] = more.pop("data")

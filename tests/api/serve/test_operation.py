@@ -1,4 +1,4 @@
-"""How the server bears load, what it says of itself, and what it keeps to itself."""
+"""The server under load, its statements about itself, and its secrets."""
 
 import asyncio
 import gzip

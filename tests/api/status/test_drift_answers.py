@@ -1,4 +1,4 @@
-"""What texts of storage mean and where storage differs, over HTTP."""
+"""The meaning of texts of storage, and differences of storage, over HTTP."""
 
 import pytest
 from tests.api.status.test_entities import declare, made, post, say

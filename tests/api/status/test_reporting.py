@@ -47,7 +47,7 @@ class Both:
         )
 
     def ask(self, body: Any, path: str = PATH, **headers: str) -> list[tuple[int, str, dict[str, str]]]:
-        """What the one and the other answer."""
+        """Return the answers of both servers."""
 
         async def asked() -> list[httpx.Response]:
             return [
@@ -65,7 +65,7 @@ class Both:
 
 @pytest.fixture
 def past(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many reports each request brought that went past the router."""
+    """The number of reports in each request that went past the router."""
     found: list[int] = []
     decode = reporting._reports.decode
 

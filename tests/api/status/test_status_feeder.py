@@ -40,7 +40,7 @@ def declared(database: Database, run: Any) -> Database:
 
 
 async def now(database: Database) -> None:
-    """What is fed begins here."""
+    """Let the feeder begin here."""
     safe = await settled(database)
     async with database.transaction() as connection:
         await status_feed.move(connection, Place(safe + 1))

@@ -372,7 +372,7 @@ def test_random_worlds_equal_brute_force_and_the_plan_mends_them(client: Client,
 
 
 def loops(world: World, job: str) -> bool:
-    """Whether a job reads what it makes, in one or more steps: then what is wrong is made from what is wrong, and running it again is no repair."""
+    """Return whether a job reads its own output, in one or more steps: then wrong is made from wrong, and running it again is no repair."""
     seen, fresh = set[str](), set(world.jobs[job].writes)
     while fresh:
         seen |= fresh

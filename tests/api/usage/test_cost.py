@@ -1,4 +1,4 @@
-"""What things cost, from each side."""
+"""The costs of datasets, jobs and users."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How good the lineage from query logs is itself, and whether that dropped."""
+"""The quality of lineage from query logs, and its drops."""
 
 from typing import Any
 

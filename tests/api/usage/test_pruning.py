@@ -1,4 +1,4 @@
-"""Which datasets may go, in a safe order."""
+"""Datasets that may be deleted, in a safe order."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which query shapes run again and again, and which of their runs are missing."""
+"""Query shapes that run again and again, and their missing runs."""
 
 from typing import Any
 

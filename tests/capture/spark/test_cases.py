@@ -1,4 +1,4 @@
-"""What a program does in Spark against what is expected to be said of it: tests/cases/spark/NAME.py|sql and NAME.expected.json.
+"""Programs in Spark and the lineage expected of them: tests/cases/spark/NAME.py|sql and NAME.expected.json.
 
 A case in SQL is a query whose rows are written to {root}/out as Parquet, or, when it starts with a command, is run as it is. A case in Python
 has `spark`, `root`, `F` and `Window`. In what is expected, datasets are named from the last folder; each column is a list of

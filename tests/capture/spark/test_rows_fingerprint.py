@@ -28,7 +28,7 @@ def text(spark, rows, schema=SCHEMA, columns=None):
 
 
 def distinct(spark, rows, schema):
-    """How many hashes there are in each lane."""
+    """Return the number of distinct hashes in each lane."""
     hashes = row_hashes(spark.createDataFrame(rows, schema)).collect()
     assert len(hashes) == len(rows)
     return len({row.h0 for row in hashes}), len({row.h1 for row in hashes})

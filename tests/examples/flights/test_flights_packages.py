@@ -1,4 +1,4 @@
-"""What the packages of the flights example declare must hang together, before anything is run."""
+"""The declarations of the flights example's packages must hang together, before anything is run."""
 
 import ast
 import json

@@ -15,7 +15,7 @@ def utc(text: str) -> datetime:
 
 
 def instant(value: datetime | None) -> str | None:
-    """What Spark hands to Python (local time of this process, without a zone) as UTC text, to the minute."""
+    """Return a time that Spark hands to Python (local time of this process, without a zone) as UTC text, to the minute."""
     return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M") if value else None
 
 

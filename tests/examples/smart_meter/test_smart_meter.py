@@ -40,7 +40,7 @@ def content(file: Path) -> str:
 
 
 class Truth:
-    """What lies at the operator's after a stage, and what each delivery point's forecast is made of then."""
+    """The operator's files after a stage, and the content that each delivery point's forecast is made of then."""
 
     def __init__(self, folder: Path, *, corrected: bool) -> None:
         write_export(folder, EXPORT)

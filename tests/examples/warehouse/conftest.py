@@ -44,7 +44,7 @@ def company(expected: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="session")
 def lines(company: Path) -> list[dict[str, Any]]:
-    """What PostgreSQL wrote."""
+    """Return the lines that PostgreSQL logged."""
     files = sorted((company / "log").glob("*.json"))
     return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
 
@@ -56,7 +56,7 @@ def manifests(company: Path) -> list[dict[str, Any]]:
 
 
 class Told:
-    """What the pipeline says: rows of its tables, as mappings, with datasets called as in `expected.yaml`."""
+    """The pipeline's tables: rows as mappings, with datasets called as in `expected.yaml`."""
 
     def __init__(self, store: Any, database: str, summary: dict[str, Any]) -> None:
         self._store, self._database, self.summary = store, f"{database}.", summary

@@ -1,4 +1,4 @@
-"""What is known in advance of the example (`expected.yaml`, dbt's manifests, the log itself) against what the pipeline makes of its log."""
+"""The pipeline's result for the example's log against the facts known in advance (`expected.yaml`, dbt's manifests, the log itself)."""
 
 import re
 from collections import Counter, defaultdict

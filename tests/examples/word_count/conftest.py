@@ -60,7 +60,7 @@ class Quarter:
         return [(each["instances"], each["status"]) for each in told["stretches"]]
 
     def counts(self, entity: str) -> dict[str, int]:
-        """How many instances are what."""
+        """Return the number of instances in each state."""
         told: dict[str, int] = self.ask(f"/api/v2/entities/{entity}/status?instances={SHOWN[entity]}")["counts"]
         return told
 

@@ -27,7 +27,7 @@ def given(case: Path) -> str | None:
 
 
 def answer(spark: Any, case: Path) -> dict[str, Any]:
-    """What the reader makes of a case: rows by query id without nulls, with files by their names; and what it quarantines."""
+    """Return the reader's answer for a case: rows by query id without nulls, with files by their names; and the quarantined ones."""
     from headwater.pipeline.query_log.sources import source
 
     together = source(case.parent.name).read(spark, [str(case / "input")], given(case)).together.collect()

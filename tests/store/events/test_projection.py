@@ -37,7 +37,7 @@ def measured(draw: Any, **fields: Any) -> dict[str, Any]:
 
 @st.composite
 def dataset_measures(draw: Any) -> dict[str, Any]:
-    """What was measured of a dataset: any of our facets about it."""
+    """Draw measures of a dataset: any of our facets about it."""
     readers = st.lists(st.fixed_dictionaries({"actor": fields, "reads": counts}), max_size=2)
     made = {
         "headwater_usage": lambda: measured(
@@ -56,7 +56,7 @@ def dataset_measures(draw: Any) -> dict[str, Any]:
 
 @st.composite
 def job_measures(draw: Any) -> dict[str, Any]:
-    """What was measured of a job, or of the log it stands for."""
+    """Draw measures of a job, or of the log it stands for."""
     drivers = st.lists(st.fixed_dictionaries({"grain": st.just("user"), "key": fields, "money": amounts}), max_size=2)
     days = st.lists(
         st.fixed_dictionaries({
@@ -265,7 +265,7 @@ def test_the_log_holds_the_bytes_as_they_came(database: Database, run: Any) -> N
 
 
 def test_observed_once_is_observed(database: Database, run: Any) -> None:
-    """Whether the declaration comes before or after."""
+    """An output observed once stays observed, whether its declaration comes before or after."""
     seen = run_event("RUNNING", 1, "one", ["/a"], at="2026-01-01T00:00:01Z")
     declared = run_event(
         "COMPLETE", 1, "one", [dataset("/a", headwater_declared=facet(name="a"))], at="2026-01-01T00:00:02Z"

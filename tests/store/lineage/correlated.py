@@ -48,7 +48,7 @@ async def kept(database: Database) -> tuple[dict[tuple[int, int], bool], dict[tu
 
 
 def expected(told: Sequence[Told], bound: int | None) -> tuple[dict[tuple[int, int], bool], dict[tuple[int, int], int]]:
-    """What it has to be: edges one by one in their order, refused when they close a loop; then a walk from every node."""
+    """Return the expected edges and paths: edges one by one in their order, refused when they close a loop; then a walk from every node."""
     first: dict[tuple[int, int], tuple[Any, ...]] = {}
     for parent, child, role, at, digest in told:
         place = (at, digest, role, parent, child)

@@ -1,4 +1,4 @@
-"""What events say of correlation becomes items, edges and paths."""
+"""The correlation in events becomes items, edges and paths."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What it costs to keep the closure when the same contents are written again and again: about what is new, counted and not timed."""
+"""The cost of the closure when the same contents are written again and again: about that of the new ones, counted and not timed."""
 
 from typing import Any
 

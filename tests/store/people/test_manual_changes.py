@@ -1,4 +1,4 @@
-"""What people say and what events say, in any order: the tables follow from the two logs alone."""
+"""People's changes and events, in any order: the tables follow from the two logs alone."""
 
 import contextlib
 import datetime as dt

@@ -1,4 +1,4 @@
-"""Which versions instances may go back to: random histories beside versions told one by one, and the corners by hand."""
+"""The versions that instances may go back to: random histories beside versions told one by one, and the corners by hand."""
 
 import json
 import random
@@ -35,7 +35,7 @@ class Stored(Recorded):
         self.gone |= {version for at in before - set(self.current) for version in self.history[at]}
 
     def marked(self) -> dict[str, Ordinals]:
-        """What is wrong by the database's marks."""
+        """Return the instances that are wrong by the database's marks."""
         _, known = self.run(self.marks())
         found = {}
         for name, marks in known.items():
@@ -62,13 +62,13 @@ class Stored(Recorded):
         return found
 
     def other_code(self, version: int) -> bool:
-        """Whether another code than any incident is about had made it."""
+        """Return whether another code than that of any incident had made it."""
         made = self.made[version]
         codes = [named[made.at] for named in self.named.values() if made.at in named]
         return all(code and made.code and code != made.code for code in codes)
 
     def fits(self, version: int, back: Mapping[Instance, int]) -> bool:
-        """Whether it would be made from the same content again once these have gone back."""
+        """Return whether it would be made from the same content again once these have gone back."""
         bad = set().union(*(self.wrong(incident) for incident in self.condemned))
         made = self.made[version]
         there = {at for at in self.need[made.at] if at in self.current}
@@ -140,7 +140,7 @@ class Stored(Recorded):
 def check(
     database: Database, run: Any, seed: int, steps: int, *, informed: bool = True, trust: bool = False
 ) -> tuple[int, int]:
-    """How many could go back, and how many were found, over a history that chance draws."""
+    """Return how many instances could go back, and how many were found, over a history that chance draws."""
     chance = random.Random(seed)
     graph = drawn_graph(chance)
     if graph is None or any(entity.instances is None for entity in graph.entities.values()):

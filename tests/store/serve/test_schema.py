@@ -28,7 +28,7 @@ def fresh(server: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def made(postgres: EmbeddedPostgres, run: Any) -> set[str]:
-    """What the migrations make."""
+    """The catalog that the migrations make."""
 
     async def work(url: str) -> None:
         async with Database(url, pool_size=2) as database:

@@ -53,7 +53,7 @@ class Made(NamedTuple):
 
 
 class Story:
-    """What was reported, and what follows of it."""
+    """The reports so far, and their consequences."""
 
     def __init__(self, database: Database, run: Any, held: StoredDeclarations, seed: int) -> None:
         self.twice = seed % 3 > 0  # nothing is made more often: then nothing more than what is wrong is said to be
@@ -73,7 +73,7 @@ class Story:
         return int(taken.seq)
 
     def needed(self, name: str, ks: list[int]) -> set[Instance]:
-        """What is declared, of the one before a snapshot the last that is there."""
+        """Return the declared inputs; of the one before a snapshot, the last that is there."""
         found: set[Instance] = set()
         for link in self.held.graph.upstream(name):
             if link.edge is not None:
@@ -184,7 +184,7 @@ class Story:
 
 
 async def marks_of(database: Database) -> dict[int, Marks]:
-    """What the marks say, once the log has told the same."""
+    """Return the database's marks, after checking that its log comes to the same."""
     async with database.connection() as connection:
         held = await declared(connection)
         rows = by_entity(await store.marks_of(connection, list(held.names)))
@@ -203,7 +203,7 @@ def instances(held: StoredDeclarations, marks: dict[int, Marks], kind: Any, ref:
 
 
 def check(database: Database, run: Any, seed: int) -> tuple[int, int]:
-    """How many instances were compared, and how many of them are wrong because of others."""
+    """Return the number of instances compared, and of those that are wrong because of others."""
     texts = "---\n".join(f"entity: {name}\n{body}\n" for name, body in ENTITIES.items())
     run(apply(database, [File("drawn.yaml", texts)], "tests"))
 
@@ -255,7 +255,7 @@ def check(database: Database, run: Any, seed: int) -> tuple[int, int]:
 
 
 def _same(some: list[Made], version: Made) -> bool:
-    """Whether all after it have its content."""
+    """Return whether all later versions have its content."""
     after = some[some.index(version) :]
     return version.content is not None and {one.content for one in after} == {version.content}
 

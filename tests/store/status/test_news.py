@@ -18,7 +18,7 @@ def board(database: Database, run: Any) -> Board:
 
 
 async def heard(database: Database, news: News, *entities: str) -> bool:
-    """Whether news come of these, after what has been said until now, when a day of reads is produced meanwhile."""
+    """Return whether news of these entities come, after all reports until now, when a day of reads is produced meanwhile."""
     async with database.connection() as connection:
         ids = frozenset([(await declared(connection)).ids[name] for name in entities])
         row = await (await connection.execute("select coalesce(max(seq), 0) from status_reports")).fetchone()

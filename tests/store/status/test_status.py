@@ -214,7 +214,7 @@ def test_a_batch_takes_no_more_statements_than_one_report(board: Board, statemen
 
 
 async def planned(database: Database, table: str, query: sqlfile.Query, asked: dict[str, Any]) -> list[str]:
-    """How a table is read that has been vacuumed."""
+    """Return the nodes of the plan by which a vacuumed table is read."""
 
     def nodes(plan: dict[str, Any]) -> list[str]:
         below = [node for each in plan.get("Plans", []) for node in nodes(each)]

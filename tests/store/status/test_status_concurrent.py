@@ -190,7 +190,7 @@ def test_in_whatever_order_they_come_the_same_is_there(database: Database, run: 
 
 
 async def _states(database: Database, chance: random.Random, told: list[Reported]) -> Marks:
-    """What is there after these, said in batches."""
+    """Return the marks after these reports, sent in batches."""
     async with database.connection() as connection:
         await connection.execute(
             "truncate status_reports, status_changes, status_marks, instance_versions, instance_reads"

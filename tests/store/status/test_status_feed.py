@@ -85,7 +85,7 @@ class Log:
             self.run(self.intake.accept(json.dumps(event).encode()))
 
     def fed(self, feed: Feed | None = None) -> dict[str, int]:
-        """What became of all that waits."""
+        """Feed all waiting events and count their outcomes."""
 
         async def work() -> dict[str, int]:
             safe, outcomes = await settled(self.database), dict[str, int]()

@@ -145,7 +145,7 @@ class Recorded(World):
                 self.run(incidents.confirm(self.database, self.ids[name], right, "tests"))
 
     async def marks(self) -> tuple[StoredDeclarations, dict[str, dict[Mark, Ordinals]]]:
-        """What the database's marks say, once the log has told the same."""
+        """Return the declarations and the database's marks, after checking that its log comes to the same."""
         async with self.database.connection() as connection:
             held = await declared(connection)
             rows = by_entity(await store.marks_of(connection, list(held.names)))

@@ -120,7 +120,7 @@ async def first_days(database: Database) -> None:
 
 
 async def next_days(database: Database) -> None:
-    """What would change every one of the answers: also events that are older by their own time than all before."""
+    """Send events that would change every one of the answers: also some that are older by their own time than all before."""
     await send(database, step("COMPLETE", 0, "root", "/raw", "/a", "2025-01-01T00:00:00Z"))
     await send(database, step("FAIL", 1, "early", "/a", "/b", "2026-01-01T00:00:05Z"))
     await record(database, manual.Describe(Target("dataset", "/c", "file"), "not the end"), "ada")

@@ -1,4 +1,4 @@
-"""What a provider's claims come to here."""
+"""The roles and names that a provider's claims come to here."""
 
 from typing import Any
 

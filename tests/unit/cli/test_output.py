@@ -1,4 +1,4 @@
-"""What commands print: numbers and nouns that agree, tables that fit."""
+"""The output of commands: numbers and nouns that agree, tables that fit."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where events go: one order, and nothing that stops a program."""
+"""The destination of events: one order, and nothing that stops a program."""
 
 from pathlib import Path
 

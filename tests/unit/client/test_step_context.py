@@ -1,4 +1,4 @@
-"""Which step is around: in blocks, tasks, threads, child processes and the programs of others."""
+"""The step around a piece of code: in blocks, tasks, threads, child processes and programs in other languages."""
 
 import asyncio
 import json

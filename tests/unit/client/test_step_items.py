@@ -1,4 +1,4 @@
-"""What a step reads and writes: which dataset a place is, which item, and which content it had."""
+"""The inputs and outputs of a step: the dataset, the item and the content of a place."""
 
 import copy
 import gzip

@@ -163,7 +163,7 @@ def test_a_session_goes_on_as_it_would(
 
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What was parsed."""
+    """The texts that were parsed."""
     found: list[str] = []
 
     def counting(text: str, *rest: object) -> list[Statement]:

@@ -1,4 +1,4 @@
-"""What DuckDB shows to matter is among the engine's edges: a column is changed, and every output that changes must name it.
+"""Each input that DuckDB shows to matter is among the engine's edges: a column is changed, and every output that changes must name it.
 
 Values are the oracle's own, the statements generated; a miss here is a wrong answer to "what depends on this?".
 """

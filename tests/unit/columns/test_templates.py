@@ -1,4 +1,4 @@
-"""What templates say of columns: what stands behind a macro is unknown, and nothing else is."""
+"""The columns of templates: those behind a macro are unknown, and no others are."""
 
 from pathlib import Path
 from typing import Any

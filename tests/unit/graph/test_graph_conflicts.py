@@ -1,4 +1,4 @@
-"""Who says what about an edge, and when that is a disagreement."""
+"""The claims of sources about an edge, and the disagreements among them."""
 
 import datetime as dt
 import uuid

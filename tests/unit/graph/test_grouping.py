@@ -110,7 +110,7 @@ def test_connected_is_up_or_down_and_never_up_and_down() -> None:
 
 @given(st.dictionaries(names, names))
 def test_who_stands_for_whom(parents: dict[str, str]) -> None:
-    """What stands for something stands for itself: one step leads to the end, whatever the circles."""
+    """A job that stands for others stands for itself: one step leads to the end, whatever the circles."""
     for level in ("parent", "root"):
         found = ancestors(parents, level)
         assert all(found.get(top, top) == top for top in found.values())

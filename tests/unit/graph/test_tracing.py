@@ -1,4 +1,4 @@
-"""How a correlation answer is drawn: content as its item, many that are alike as one, and text that stays text."""
+"""The drawing of a correlation answer: content as its item, many that are alike as one, and text that stays text."""
 
 import re
 from typing import Any

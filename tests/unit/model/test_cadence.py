@@ -1,4 +1,4 @@
-"""How often something is updated, and when it is late: laws over drawn histories, and the cases people know."""
+"""The rhythm of updates and their lateness: laws over drawn histories, and the cases people know."""
 
 import datetime as dt
 import random

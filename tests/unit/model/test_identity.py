@@ -1,4 +1,5 @@
-"""Which dataset a told name means. The cases are data: `told` and `placed` are namespace and name; nothing else said means that it stays."""
+"""The dataset that a reported name means. The cases are data: `told` and `placed` are namespace and name; without `placed` the name
+stays."""
 
 import json
 from pathlib import Path

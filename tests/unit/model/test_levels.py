@@ -1,4 +1,4 @@
-"""When a series changed its level: planted steps are found where they are, noise and spikes are none."""
+"""Changes of a series' level: planted steps are found where they are, noise and spikes are none."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""What kind of statement a text is, from its words alone."""
+"""The kind of statement that a text is, from its words alone."""
 
 import pytest
 from hypothesis import given

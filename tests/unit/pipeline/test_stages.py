@@ -1,4 +1,4 @@
-"""What is said of a stage whose JVM is gone."""
+"""The error of a stage whose JVM is gone."""
 
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError, get_return_value

@@ -1,4 +1,4 @@
-"""Where the datasets of packages are, by environment: written once, and read by each package that names them."""
+"""The datasets of packages by environment: written once, and read by each package that names them."""
 
 from pathlib import Path
 from typing import Any

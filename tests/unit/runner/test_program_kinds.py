@@ -1,4 +1,4 @@
-"""What a package can run beside Python: a command, a jar, dbt; and what it runs if it names nothing."""
+"""The programs of a package beside Python: a command, a jar, dbt; and the default if it names none."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a DAG's author may write, and the errors for anything else."""
+"""The declarations that a DAG's author may write, and the errors for anything else."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which of the times that Airflow knows a run is about."""
+"""The period of a run, out of the times that Airflow knows."""
 
 import datetime as dt
 from types import SimpleNamespace

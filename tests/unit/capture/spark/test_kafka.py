@@ -1,4 +1,4 @@
-"""Which topics options mean."""
+"""The topics that options of Kafka name."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What `headwater doctor` says of what it found."""
+"""The report of `headwater doctor` on its findings."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What `headwater sync` decides before Spark starts."""
+"""The decisions of `headwater sync` before Spark starts."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What `headwater sync query-log --config` takes, and how exactly it says what is wrong."""
+"""The file of `headwater sync query-log --config`, and the exact errors for a wrong one."""
 
 import json
 import re

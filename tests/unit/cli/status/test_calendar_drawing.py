@@ -1,4 +1,4 @@
-"""Where instances stand in a drawing, counted by hand and, for every calendar, against dates."""
+"""The places of instances in a drawing, counted by hand and, for every calendar, against dates."""
 
 import datetime as dt
 from collections import Counter

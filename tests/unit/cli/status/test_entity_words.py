@@ -1,4 +1,4 @@
-"""What commands about entities say of answers that a server gave: in words, cut where they are long, and without what is not installed."""
+"""The words of commands about entities for a server's answers: cut where they are long, and without libraries that are not installed."""
 
 import json
 import sys

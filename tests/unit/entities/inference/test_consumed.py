@@ -18,7 +18,7 @@ MONTHS = Instances.of({"every": "month", "from": "2023-10-01"})
 
 
 def reads(down: Instances, up: Instances, text: str, count: int, skip: int = 0) -> list[Read]:
-    """What runs of an edge with these dates read, everything that was over being there."""
+    """Return the reads of runs of an edge with these dates, with all that was over in place."""
     edge = Edge(down, up, Dates.of(text))
     assert down.first is not None
     found = []

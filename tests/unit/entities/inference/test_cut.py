@@ -1,4 +1,4 @@
-"""How something is cut by time, told from intervals, times and updates: known calendars come back from their own periods."""
+"""The cut of something by time, inferred from intervals, times and updates: known calendars come back from their own periods."""
 
 import datetime as dt
 import itertools

@@ -1,4 +1,4 @@
-"""What is needed and what is affected, against periods made one by one (`periods_by_hand.py`), and the cases people know."""
+"""The needed and the affected instances, against periods made one by one (`periods_by_hand.py`), and the cases people know."""
 
 import datetime as dt
 import json

@@ -1,4 +1,4 @@
-"""What makes a graph of entities, and what is refused, all of it at once."""
+"""Valid graphs of entities, and the refused ones with all their errors at once."""
 
 import datetime as dt
 import random

@@ -1,4 +1,4 @@
-"""What wrong upstream instances mean for each kind, by the cases of the model and against a walk over instances one by one."""
+"""The effect of wrong upstream instances on each kind, by the cases of the model and against a walk over instances one by one."""
 
 import datetime as dt
 import random

@@ -168,7 +168,7 @@ class Expected(NamedTuple):
 
 
 def expected(asked: Asked) -> Expected:
-    """What becomes of each wrong instance, one at a time."""
+    """Return the fate of each wrong instance, computed one at a time."""
     rest = set(asked.wrong)
     reasons: dict[str, set[Instance]] = {}
     for reason, some in asked.unrepairable.items():

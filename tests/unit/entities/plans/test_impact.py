@@ -1,4 +1,4 @@
-"""What to clear and what to start after runs that failed or spoilt something."""
+"""The runs to clear and to start after runs that failed or spoilt something."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""What of a plan waits for no other stage: more than what is ready, and nothing that needs another stage's item that is not over."""
+"""The items of a plan that wait for no other stage: more than the ready ones, and none that needs another stage's unfinished item."""
 
 import random
 

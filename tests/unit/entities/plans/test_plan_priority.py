@@ -1,4 +1,4 @@
-"""Which items go first: cases by hand, and random plans against needs followed one item at a time."""
+"""The order of items: cases by hand, and random plans against needs followed one item at a time."""
 
 import random
 

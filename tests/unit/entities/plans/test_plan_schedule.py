@@ -1,4 +1,4 @@
-"""How long a plan takes: small ones counted by hand, and random ones against rules that any schedule keeps."""
+"""The duration of a plan: small ones counted by hand, and random ones against rules that any schedule keeps."""
 
 import random
 

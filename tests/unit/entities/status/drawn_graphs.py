@@ -129,7 +129,8 @@ def world(chance: random.Random, tables: float = 0.0) -> World | None:
 
 
 def _declared(link: Link, exist: dict[str, Ordinals], every: dict[str, list[int]]) -> Pairs:
-    """What each instance needs, asked for one at a time; instances that do not exist are among it, on both sides: they may be roots."""
+    """Return the needs of each instance, asked for one at a time; instances that do not exist are among them, on both sides: they may be
+    roots."""
     mine = exist[link.downstream].members().tolist()
     if link.carried:
         return set(zip(mine[1:], mine, strict=False))
@@ -160,7 +161,7 @@ def reached(world: World, roots: set[Instance], forward: bool) -> dict[Instance,
 
 
 def circular(world: World) -> bool:
-    """Whether any instance needs itself: leaves are taken off until nothing is left, or a cycle."""
+    """Return whether any instance needs itself: leaves are taken off until nothing is left, or a cycle."""
     needs: dict[Instance, set[Instance]] = {}
     for link, pairs in world.pairs:
         for k, u in pairs:

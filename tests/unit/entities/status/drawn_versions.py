@@ -40,7 +40,7 @@ class Made(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What has begun and is not done: what it read is what was there when it began."""
+    """A run that has begun and is not done: it read the versions that were there when it began."""
 
     entity: str
     instances: list[int]
@@ -53,7 +53,7 @@ class Run(NamedTuple):
 
 
 def retracted(incident: str, known: dict[str, Marks]) -> dict[str, Marks]:
-    """What is left when it was a false alarm, of which a database does it in one statement."""
+    """Return the marks left after a false alarm, which a database removes in one statement."""
     kinds: tuple[Kind, ...] = ("tainted", "inherited", "repaired", "wont_fix", "suspect")
     gone = {Mark(kind, incident) for kind in kinds}
     return {
@@ -228,7 +228,7 @@ class World:
         self._judge(version_)
 
     def _together(self, at: Instance) -> int:
-        """How many instances the run made that made the current version of one."""
+        """Return the number of instances made by the run that made the current version of one."""
         made = self.made[self.current[at]]
         return sum(other.at[0] == at[0] and other.seq == made.seq for other in self.made)
 
@@ -362,7 +362,7 @@ class World:
         assert not confirmed(self.graph, incident, right, self.known, self.histories())
 
     def histories(self) -> Histories:
-        """What a caller knows of what was used, as rows: of a run that recorded all that it read."""
+        """Return a caller's knowledge of reads, as rows: of the runs that recorded all their reads."""
         all_ = Together(self.graph.entities)
         runs: dict[tuple[str, int], list[Made]] = {}
         for made in self.made:

@@ -1,4 +1,4 @@
-"""What incidents make wrong: each rule by hand, and random histories of versions told one by one (`drawn_versions.py`)."""
+"""The instances that incidents make wrong: each rule by hand, and random histories of versions told one by one (`drawn_versions.py`)."""
 
 import random
 
@@ -29,7 +29,8 @@ from headwater.errors import InvalidEntities
 
 
 def agree(world: World, seed: object) -> tuple[int, int]:
-    """What is wrong is marked; and where marks can know it, nothing else. How many versions were compared, and of how many too much was said."""
+    """Assert that each wrong instance is marked, and no other where marks can know it. Return the number of versions compared, and of
+    those marked too often."""
     compared = over = 0
     for incident, condemned in world.condemned.items():
         versions = world.wrong(incident)
@@ -73,7 +74,7 @@ def check(seed: int, steps: int, *, informed: bool, tables: float = 0.0) -> tupl
 
 @pytest.mark.parametrize("block", range(6))
 def test_it_is_what_the_versions_say(block: int) -> None:
-    """Where all is recorded the marks are the versions' own answer; where little is, never less than it."""
+    """If all is recorded, the marks equal the versions' own answer; if little is, they are never less than it."""
     compared = exact = 0
     for seed in range(block * 4, block * 4 + 4):
         _, some, over = check(seed, 70, informed=True)
@@ -120,7 +121,7 @@ def told(
     histories: Histories | None = None,
     **more: Ordinals,
 ) -> dict[str, Marks]:
-    """What holds once these of `a`, and `more`, are said to be wrong; `histories` None: nothing is recorded."""
+    """Return the marks once these of `a`, and `more`, are reported as wrong; `histories` None: nothing is recorded."""
     roots = {entity: some & known[entity].exist for entity, some in {"a": at, **more}.items()}
     reached = Spread(histories or Histories.unknown(graph, alive(known)), roots, {})
     found = opened(name, roots, {entity: marks.of("deleted") for entity, marks in known.items()}, reached)

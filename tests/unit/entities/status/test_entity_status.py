@@ -1,4 +1,4 @@
-"""What each report does to each situation, as a table; and random sequences of reports, instance by instance with sets of words."""
+"""The effect of each report in each situation, as a table; and random sequences of reports, instance by instance with sets of words."""
 
 import random
 from pathlib import Path

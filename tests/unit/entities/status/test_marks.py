@@ -1,4 +1,4 @@
-"""What is known of instances, as sets."""
+"""The marks of instances, as sets."""
 
 import random
 

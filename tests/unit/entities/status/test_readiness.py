@@ -1,4 +1,4 @@
-"""Whether an instance may be made: the cases people know, and random ones against instances looked at one by one (`readiness_by_hand.py`)."""
+"""The readiness of an instance: the cases people know, and random ones against instances looked at one by one (`readiness_by_hand.py`)."""
 
 import datetime as dt
 import gc
@@ -409,7 +409,7 @@ def at(drawn: World, name: str, ordinal: int, known: dict[str, Marks]) -> Readin
 
 @pytest.mark.parametrize("block", range(3))
 def test_laws(block: int) -> None:
-    """What is read is needed; what blocks is told; more that is right never harms; and who is not related changes nothing."""
+    """Each input read is needed; each blocker is reported; more right instances never harm; and an unrelated entity changes nothing."""
     for seed in range(50_000 + block * 15, 50_000 + block * 15 + 15):
         chance = random.Random(seed)
         drawn = world(chance)

@@ -97,7 +97,8 @@ def changes(info: dt.tzinfo) -> list[dt.datetime]:
 
 
 def test_times_of_the_clock_are_those_of_the_instants() -> None:
-    """What the clock shows at an instant means the period of that instant, unless it shows the same at another instant of another period."""
+    """A clock's time at an instant means the period of that instant, unless the clock shows the same at another instant of another
+    period."""
     draw = random.Random(20240310)
     refused = 0
     near = {zone: changes(ZoneInfo(zone)) or [dt.datetime(2017, 3, 1, tzinfo=dt.UTC)] for zone in ZONES}

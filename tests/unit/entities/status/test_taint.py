@@ -1,4 +1,4 @@
-"""What is wrong because something is: cases by hand, and random graphs walked instance by instance (`drawn_graphs.py`)."""
+"""The spread of wrong instances: cases by hand, and random graphs walked instance by instance (`drawn_graphs.py`)."""
 
 import itertools
 import random
@@ -315,5 +315,5 @@ def test_what_is_before_the_first_instance_is_wrong_only_for_who_requires_it() -
 
 
 def test_sets_that_are_gone_are_not_taken_for_others() -> None:
-    """What is known of a set is looked up by its identity, so it has to be kept: once it was not, and graphs such as these showed it."""
+    """Sets are looked up by identity, so they have to be kept: once they were not, and graphs such as these showed it."""
     assert min(check(seed) for seed in (200_110, 200_190, 200_468)) > 0

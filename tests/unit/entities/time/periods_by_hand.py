@@ -33,7 +33,7 @@ def zone(name: str) -> zoneinfo.ZoneInfo:
 
 @functools.lru_cache(maxsize=2_000_000)
 def clock(name: str, instant: int) -> int:
-    """What the clock shows, in seconds since 1970 on the wall."""
+    """Return the clock's time, in seconds since 1970 on the wall."""
     shown = dt.datetime.fromtimestamp(instant, zone(name)).replace(tzinfo=dt.UTC)
     return (shown - EPOCH) // dt.timedelta(seconds=1)
 
@@ -61,7 +61,7 @@ def least(name: str, instant: int) -> int:
 
 
 def furthest(name: str, instant: int) -> int:
-    """How far it came just before."""
+    """Return the furthest time that the clock showed just before."""
     hours = 26 if name == "Pacific/Kwajalein" else 4
     return max(clock(name, instant - QUARTER * i) + QUARTER for i in range(1, hours * 4))
 

@@ -1,4 +1,4 @@
-"""What a `custom` table says, as text, and what is refused."""
+"""The periods of a `custom` table, as text, and the refused tables."""
 
 from typing import Any
 

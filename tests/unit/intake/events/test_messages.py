@@ -1,4 +1,4 @@
-"""What is in a message, and what is too much of it."""
+"""The content of a message, and messages that are too large."""
 
 import gzip
 import tracemalloc

@@ -11,7 +11,7 @@ from headwater.intake.events.bisection import isolate_failures
 
 
 def tried(bad: set[int], count: int) -> tuple[list[int], list[int], list[int]]:
-    """What was taken, what was refused, and the sizes of the attempts."""
+    """Return the accepted and the refused items, and the sizes of the attempts."""
     taken: list[int] = []
     refused: list[int] = []
     sizes: list[int] = []

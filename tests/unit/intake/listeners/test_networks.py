@@ -1,4 +1,4 @@
-"""Where events may be sent."""
+"""The networks that events may be sent to."""
 
 import ipaddress
 import socket

@@ -323,7 +323,7 @@ def test_stopped_it_leaves_whole_files(error: BaseException, pulled: Pull, wareh
 def test_a_crash_between_writing_and_renaming_leaves_nothing_that_counts(
     pulled: Pull, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a machine that dies leaves: the part, whole, under its hidden name."""
+    """A machine that dies leaves the part, whole, under its hidden name."""
 
     def die(*_given: Any) -> None:
         raise KeyboardInterrupt

@@ -1,4 +1,5 @@
-"""What each source asks, whom it asks and what it makes of the answer; and the command around it. Client libraries are made up."""
+"""The statements of each source, the client it asks and the rows it makes of the answer; and the command around it. Client libraries are
+made up."""
 
 import datetime as dt
 import json

@@ -1,4 +1,4 @@
-"""How time is cut into windows."""
+"""The cutting of time into windows."""
 
 import datetime as dt
 from itertools import pairwise

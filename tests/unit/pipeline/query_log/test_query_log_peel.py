@@ -1,4 +1,4 @@
-"""What may go of a graph, and in which order: against a plain account of the rule, on graphs drawn at random."""
+"""The nodes that may be removed from a graph, and their order: against a plain account of the rule, on graphs drawn at random."""
 
 from hypothesis import given
 from hypothesis import strategies as st

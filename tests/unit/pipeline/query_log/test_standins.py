@@ -9,7 +9,7 @@ from headwater.pipeline.query_log.reading import understood
 
 
 def touched(text: str, dialect: str = "postgres", schema: str = "public") -> tuple[list[str], list[str], bool]:
-    """What it reads, what it writes, and whether that is temporary."""
+    """Return the names that a text reads, those that it writes, and whether those are temporary."""
     found = understood(text, dialect, "db", Session("d", schema))
     return [name for _, name in found.reads], [name for _, name in found.writes], found.temporary
 

@@ -1,4 +1,4 @@
-"""Who ran a query and why: the cases, the ids Airflow's provider derives, and hostile texts."""
+"""The actor and the reason of a query: the cases, the ids Airflow's provider derives, and hostile texts."""
 
 import datetime as dt
 import json
@@ -78,7 +78,7 @@ def test_a_date_that_is_none_makes_no_id(date: str) -> None:
 
 
 def test_two_executions_of_one_thing_are_one_input() -> None:
-    """What makes ten million rows some thousands of questions."""
+    """Executions that differ only in their run become one input, which makes ten million rows some thousands of questions."""
     pairs = [
         (
             '/* {"app": "dbt", "node_id": "model.a.b", "invocation_id": "4da07dc3-e2f1-44d1-a315-46ab6ea0b58f"} */',
