@@ -46,7 +46,7 @@ def main(folder: str) -> None:
 
 
 def address(source: Path) -> str:
-    """Where the site has the page of a file of the repository."""
+    """Return the site's address of the page of a file of the repository."""
     inside = source.is_relative_to(DOCS)
     return source.relative_to(DOCS).as_posix() if inside else f"project/{source.relative_to(ROOT).as_posix()}"
 
