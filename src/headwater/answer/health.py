@@ -1,4 +1,4 @@
-"""How the server itself is: the database, the log, and links that are probably missing."""
+"""The state of the server itself: the database, the log, and links that are probably missing."""
 
 import datetime as dt
 
@@ -60,13 +60,14 @@ class LogSize(msgspec.Struct):
 
 
 async def log_size(database: Database) -> LogSize:
-    """How big the event log is, from PostgreSQL's own books."""
+    """Return the size of the event log, from PostgreSQL's own books."""
     async with database.connection() as connection:
         return LogSize(*await server_store.log_size(connection))
 
 
 async def unready(database: Database) -> str:
-    """Why events cannot be accepted: the database's schema is not the one of this version, or the database takes no writes; "" if they can.
+    """Return why events cannot be accepted: the database's schema is not the one of this version, or the database takes
+    no writes; "" if they can.
 
     Raises DatabaseUnavailable, DatabaseRefused.
     """

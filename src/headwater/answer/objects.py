@@ -1,6 +1,7 @@
-"""What a person means by a text, of everything that has lineage: a dataset, a column, a job, a run, a version, an instance, an item, a content.
+"""Resolve a text to anything that has lineage: a dataset, a column, a job, a run, a version, an instance, an item, a
+content.
 
-Refuses to choose: a text that is several things has candidates and no object.
+Refuses to choose: a text that means several things has candidates and no object.
 """
 
 from collections.abc import Iterable

@@ -31,7 +31,7 @@ _MOST_PATHS = 10
 
 
 class Zoom(msgspec.Struct, frozen=True):
-    """What is asked beside the question of `lineage`: the ways `to` something else, and what may have made something `wrong`."""
+    """The options beside the question of `lineage`: the paths `to` something else, and what may have made something `wrong`."""
 
     to: str | None = None
     wrong: bool = False
@@ -81,7 +81,7 @@ async def _object(database: Database, text: str) -> FoundObjects:
 
 
 def _same_record(candidates: Collection[FoundObject]) -> bool:
-    """Whether these are one id under which several things were reported: a run and an item."""
+    """Return whether these are one id under which several things were reported: a run and an item."""
     return bool(candidates) and len({one.id for one in candidates}) == 1 and candidates[0].type not in _OF_NAMES  # type: ignore[index]
 
 

@@ -1,1 +1,1 @@
-"""What was: versions, facets and events over time, and what changed between two times."""
+"""History: versions, facets and events over time, and what changed between two times."""

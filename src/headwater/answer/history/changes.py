@@ -1,4 +1,4 @@
-"""What people said: the audit of it, what holds of one thing, tags and their schemas, drawn edges."""
+"""Changes by people: their audit, what still holds of one thing, tags and their schemas, drawn edges."""
 
 import datetime as dt
 import uuid
@@ -81,7 +81,7 @@ async def changes(
     limit: int,
     offset: int,
 ) -> Changes:
-    """What people said, the latest first, from `since` on and before `until`; about a node (its columns, edges, aliases too)."""
+    """Return the changes by people from `since` on and before `until`, the latest first; of a node, those of its columns, edges and aliases too."""
     async with database.snapshot() as connection:
         found, total = await change_store.search(
             connection,
@@ -101,7 +101,7 @@ async def changes(
 
 
 async def about(database: Database, node_id: str) -> Metadata:
-    """What holds of everything people said of a dataset or job (by any name), namespace, source or tag. Raises NotFound."""
+    """Return what still holds of the changes that people made to a dataset or job (by any name), namespace, source or tag. Raises NotFound."""
     kind, _, name = node_id.partition(":")
     async with database.snapshot() as connection:
         if kind in {"dataset", "job"}:

@@ -1,4 +1,4 @@
-"""How long runs take, and which jobs became slower, since when, and how sure that is (`model.levels`).
+"""The durations of runs, and the jobs that became slower: since when, and how sure that is (`model.levels`).
 
 Completed batch runs only: a failed run's time says when it failed, a stream's when it was stopped.
 """

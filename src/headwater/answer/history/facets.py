@@ -1,4 +1,4 @@
-"""What a facet of a dataset or job said, from when to when, and what changed each time."""
+"""The bodies of a dataset's or job's facet over time: from when to when each held, and what changed each time."""
 
 import datetime as dt
 import itertools

@@ -1,4 +1,4 @@
-"""What a job was, version by version: its code, its SQL, what it read and wrote. Each distinct one, from which run to which.
+"""The versions of a job: its code, its SQL, what it read and wrote. Each distinct one, from which run to which.
 
 Read from the job's latest runs and their events. A run that did not end well may report too little: if its
 report is part of the version before it, it counts as that version. What a run does not report (code, SQL) is taken from the run before it. A job that
@@ -32,7 +32,7 @@ _Datasets = dict[tuple[uuid.UUID, str], frozenset[str]]
 
 
 class RunReport(msgspec.Struct, frozen=True):
-    """What one run said of its job. None: it did not say."""
+    """One run's report of its job. None: not reported."""
 
     run: uuid.UUID | None
     began: dt.datetime
@@ -44,7 +44,7 @@ class RunReport(msgspec.Struct, frozen=True):
 
 
 class JobChange(msgspec.Struct, kw_only=True):
-    """What is new since the version before; None and empty lists: nothing. `sql_diff`: lines of a unified diff, at most 400."""
+    """The differences from the version before; None and empty lists: no change. `sql_diff`: lines of a unified diff, at most 400."""
 
     code: list[Code | None] | None
     sql_diff: list[str] | None
@@ -109,7 +109,7 @@ def _text(facets: dict[str, bytes]) -> str | None:
 
 
 def _declared(report: uuid.UUID, at: dt.datetime, past: list[facet_store.Past], datasets: _Datasets) -> RunReport:
-    """What a JobEvent said, with the facets the job had then."""
+    """Return what a JobEvent reported, with the facets the job had then."""
     then: dict[str, facet_store.Past] = {}
     for one in past:
         if one.first_at <= at and (one.name not in then or one.first_at > then[one.name].first_at):

@@ -1,8 +1,8 @@
-"""What changed in the graph between two times: around a dataset or job, or in a whole namespace.
+"""The changes in the graph between two times: around a dataset or job, or in a whole namespace.
 
-Two pictures of the graph are taken, as it was at each time, and compared: nodes and edges that came and went, columns that feed others
-otherwise than before, schemas that changed. Refuses to guess: where a picture was cut (depth, most nodes), it says that the difference is
-only one of what is in the pictures.
+The graph is loaded as it was at each time, and the two pictures are compared: nodes and edges that came and went,
+columns that feed others otherwise than before, schemas that changed. Refuses to guess: if a picture was cut (by depth
+or by the most nodes), the answer says that the difference covers only what is in the pictures.
 """
 
 import datetime as dt

@@ -1,6 +1,6 @@
-"""How each producer is doing: what it sends, how late, what is odd about it, and which runs it began and never ended.
+"""The state of each producer: what it sends, how late, what is odd about it, and which runs it began and never ended.
 
-Asked of a window of the log by time of arrival (an index holds it), never of the whole log.
+Computed from a window of the log by time of arrival (an index serves it), never from the whole log.
 """
 
 import datetime as dt

@@ -1,7 +1,8 @@
-"""What became of an event: when it came, what was odd about it, and which datasets, jobs, runs and versions it speaks of.
+"""The receipt of an event: when it arrived, what was odd about it, and which datasets, jobs, runs and versions it
+mentions.
 
-Read from the log each time: the event is read again under the rules about names that hold now. How often an event was sent again is not
-kept; only its first arrival is.
+Read from the log each time: the event is read again under the rules about names that hold now. The log keeps only the
+first arrival of an event, not how often it was sent again.
 """
 
 import datetime as dt
@@ -218,7 +219,7 @@ def _add(into: dict[T, list[str]], thing: T, role: str) -> None:
 
 
 def _things(event: Event) -> Iterator[tuple[str, DatasetName | JobName | uuid.UUID]]:
-    """What the event names, and in which role."""
+    """Yield what the event names, each with its role."""
     if event.run_id is not None:
         yield "run", event.run_id
     if event.job is not None:

@@ -145,7 +145,7 @@ async def _jobs(database: Database, now: dt.datetime) -> tuple[list[StaleSource]
 
 
 def usual(cadence: Cadence) -> str:
-    """How often, in words: its name, or about every so long."""
+    """Return in words how often something happens: the cadence's name, or "every" with the length of its gap."""
     return cadence.name or f"every {span(cadence.gap or 0)}"
 
 

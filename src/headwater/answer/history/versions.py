@@ -1,4 +1,4 @@
-"""What a dataset was, version by version: all of them, one in full, what changed between two, and the schemas it has had."""
+"""The versions of a dataset: all of them, one in full, the difference between two, and the schemas it has had."""
 
 import datetime as dt
 import itertools
@@ -25,7 +25,7 @@ from headwater.store.lineage.nodes import NodeRow
 
 
 class Version(msgspec.Struct, kw_only=True):
-    """What one run left behind, or an event without a run told (then `run` is None). `schema_changed`: since the version before it."""
+    """The version that one run wrote, or that an event without a run reported (then `run` is None). `schema_changed`: since the version before it."""
 
     id: str
     first_at: dt.datetime
@@ -138,7 +138,10 @@ async def version(database: Database, namespace: str, name: str, text: str) -> V
 async def version_diff(
     database: Database, namespace: str, name: str, before: str | None, after: str | None
 ) -> VersionDiff:
-    """What changed from one version to another: by default from the one before `after`, and to the latest. Raises NotFound."""
+    """Return the difference between two versions. Raises NotFound.
+
+    `before`: by default the version before `after`. `after`: by default the latest.
+    """
     async with database.snapshot() as connection:
         dataset = await _dataset(connection, namespace, name)
         if after is not None:

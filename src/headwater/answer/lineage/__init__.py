@@ -1,1 +1,1 @@
-"""What is there, where it comes from and what depends on it: datasets, jobs, runs and single items."""
+"""Datasets, jobs, runs and single items: what exists, where it comes from and what depends on it."""

@@ -1,4 +1,4 @@
-"""What is there: datasets and jobs, page by page and one by one, with their history."""
+"""The catalogue of datasets and jobs, page by page and one by one, with their history."""
 
 import datetime as dt
 import uuid
@@ -90,7 +90,7 @@ class Jobs(msgspec.Struct):
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """Which datasets or jobs to list, and in which order. `words`: part of the name; the others in full."""
+    """The filters and the order of a list of datasets or jobs. `words`: part of the name; the other filters match in full."""
 
     namespace: str | None = None
     words: str | None = None

@@ -76,7 +76,7 @@ class CorrelationEdge(msgspec.Struct):
 
 
 class HiddenNodes(msgspec.Struct):
-    """How many nodes are missing, and why; with `depth` reached, the neighbours just beyond are counted."""
+    """The number of nodes that are missing, and the reason. If `depth` was reached, the neighbours just beyond it are counted."""
 
     count: int
     reason: str | None

@@ -67,7 +67,7 @@ def _id(reading: DatasetName | JobName, identity: Identity) -> uuid.UUID:
 
 
 async def resolve(database: Database, name: str, kind: str | None = None) -> Resolution:
-    """What a person means: the node id, the whole name, or an ending of it that only one thing has."""
+    """Resolve a name that a person gave: the node id, the whole name, or an ending that only one thing has."""
     wanted = kind_of(kind)
     if not name.strip():
         raise InvalidQuestion("name must not be blank", parameter="name")

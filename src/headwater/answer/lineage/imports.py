@@ -1,7 +1,7 @@
-"""Whether this content was imported already, by which runs and when: what a step asks before it does its work again.
+"""Earlier imports of a content: by which runs, and when. A step asks for them before it does its work again.
 
-A content is imported if a run that ended well read it. A run with nothing to do (`skipped`), a failed run and a running one import nothing. Runs
-under way are not considered: two callers at the same time may both get no.
+A content is imported if a run that ended well read it. A run with nothing to do (`skipped`), a failed run and a running
+one import nothing. Runs under way are not considered: two callers at the same time may both find none.
 """
 
 import datetime as dt

@@ -1,7 +1,7 @@
-"""Which items and contents runs read and wrote, and what caused a run: links for the walk, out of the closure.
+"""The items and contents that runs read and wrote, and the causes of runs: links for the walk, out of the closure.
 
-The closure has every pair of nodes with the fewest steps, so that a question of any width and depth costs a fixed number of statements: all links
-of what is above or below are given at once.
+The closure has every pair of nodes with the fewest steps. So a question of any width and depth costs a fixed number of
+statements: all links above or below are loaded at once.
 """
 
 import datetime as dt

@@ -1,8 +1,8 @@
-"""Where does it come from, and what depends on it: the lineage of a dataset or a job, at a time, with columns.
+"""The lineage of a dataset or a job at a time, with columns: where it comes from, and what depends on it.
 
-Walks one hop at a time, so the cost follows the size of the answer and not of the graph. Upstream and downstream are walked apart:
-a sibling that merely reads the same table is no relative. Where explicit lineage says which input feeds which output, the walk goes
-only those ways (OpenLineage's rule of precedence).
+Walks one hop at a time, so the cost follows the size of the answer and not of the graph. Upstream and downstream are
+walked apart: a sibling that merely reads the same table is no relative. If explicit lineage says which input feeds
+which output, the walk goes only those ways (OpenLineage's rule of precedence).
 """
 
 import datetime as dt
@@ -48,7 +48,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Walk:
-    """What a walk gathers: hops by node, edges, and the neighbours it did not enter."""
+    """The state of a walk: hops by node, edges, and the neighbours it did not enter."""
 
     def __init__(self, connection: Connection, question: Question, moment: Moment) -> None:
         self.connection, self.question, self.moment = connection, question, moment
@@ -61,7 +61,7 @@ class Walk:
         self.capped = 0
 
     def enter(self, id_: uuid.UUID, hop: int) -> bool:
-        """Whether the node is part of the answer now and was not before."""
+        """Add the node to the answer; return True if it is new there and there is room for it."""
         if id_ in self.hops:
             return False
         if len(self.hops) >= self.question.max_nodes:
@@ -128,9 +128,11 @@ class Walk:
 def _passes(
     told: dict[uuid.UUID, set[uuid.UUID]] | None, edge: Edge, via: set[uuid.UUID] | None, direction: str
 ) -> bool:
-    """Whether explicit lineage lets the walk go through this job between `via` (where it came from) and the edge's dataset.
+    """Return whether explicit lineage lets the walk go through this job between `via` (where it came from) and the
+    edge's dataset.
 
-    A dataset that no entry mentions hangs on the job alone: nothing passes to or from it, except what feeds the job itself.
+    A dataset that no entry mentions belongs to the job alone: nothing flows to or from it, except what feeds the job
+    itself.
     """
     if told is None or via is None:
         return True

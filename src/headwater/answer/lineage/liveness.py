@@ -1,4 +1,4 @@
-"""Whether a run that has not ended is alive or stalled. Only batch runs stall: a stream ends when it is stopped.
+"""The liveness of runs that have not ended: alive or stalled. Only batch runs stall: a stream ends when it is stopped.
 
 A batch run is stalled when it has run far longer than its job's runs do and has sent no event for as long; if the job has too few
 runs to compare, when it has sent none for a day. A stream (`jobType.processingType` is STREAMING or SERVICE) is never stalled.
@@ -56,7 +56,7 @@ async def load(
 
 
 def stalled(began: dt.datetime, spoke: dt.datetime, now: dt.datetime, took: Sequence[float]) -> str | None:
-    """Why a batch run that has not ended is thought to be stalled. `took`: durations of earlier runs in milliseconds."""
+    """Return why a batch run that has not ended is thought to be stalled, or None. `took`: durations of earlier runs in milliseconds."""
     silent, elapsed = now - spoke, now - began
     if len(took) < _ENOUGH:
         if silent <= _DAY:

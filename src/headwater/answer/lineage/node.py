@@ -1,4 +1,4 @@
-"""How a dataset, a job and a run look in every answer, and the loading of many at once."""
+"""The shape of a dataset, a job and a run in every answer, and the loading of many at once."""
 
 import datetime as dt
 import uuid
@@ -148,7 +148,7 @@ def run_summary(run: RunRow, worst_below: RunState, alive: liveness.Liveness | N
 
 
 def statement_of(sql: bytes | None) -> str | None:
-    """What kind of statement a job's `sql` facet holds, if it has one."""
+    """Return the kind of statement that a job's `sql` facet holds; None without one."""
     query = plain(sql).get("query")
     return statement_kind(query) if isinstance(query, str) else None
 

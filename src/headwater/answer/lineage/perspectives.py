@@ -199,7 +199,7 @@ def _in_steps(log: Sequence[Pair], others: Sequence[Pair]) -> list[Pair]:
 
 
 def _perspective(job: ReportingJob) -> str:
-    """Whose view of the graph a job is part of."""
+    """Return the perspective that a job belongs to: the query log, a tool, an integration or a producer."""
     facet: dict[str, Any] = {} if job.body is None else msgspec.json.decode(job.body)
     producer = str(facet.get("_producer") or job.producer or "")
     words = set(_WORDS.findall(producer.lower()))

@@ -1,4 +1,4 @@
-"""How the runs, versions, items and instances of a walk look, each once: what an item, a version and an instance are together is one node."""
+"""The runs, versions, items and instances of a walk as nodes, each once: an item, a version and an instance of the same data are one node."""
 
 import datetime as dt
 import uuid
@@ -120,7 +120,7 @@ class RecordNodes:
         return made
 
     def last_event(self, key: Key) -> dt.datetime | None:
-        """When the latest event of a run happened."""
+        """Return the time of a run's latest event."""
         row = self._runs.rows.get(key) if isinstance(key, tuple) else None
         return row.last_event_at if row is not None else None
 
@@ -189,7 +189,7 @@ def _merged(one: RunNode | VersionNode, other: RunNode | VersionNode) -> RunNode
 
 
 def _part(text: str | None) -> dict[str, str] | None:
-    """Which part of its dataset; None for the whole, and for a text too long to have been kept whole."""
+    """Return the part of its dataset; None for the whole, and for a text that was too long to be stored whole."""
     try:
         return msgspec.json.decode(text, type=dict[str, str]) if text else None
     except msgspec.DecodeError:

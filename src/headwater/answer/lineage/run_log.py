@@ -31,7 +31,7 @@ class DatasetFacets(msgspec.Struct):
 
 
 class RunFacets(msgspec.Struct):
-    """What the events of a run say. Datasets go by the ids of the names that stand for them."""
+    """The facets that the events of a run report. Datasets go by the ids of the names that stand for them."""
 
     run: dict[str, bytes]
     job: dict[str, bytes]
@@ -102,7 +102,7 @@ class _LeastRun(msgspec.Struct):
 
 
 class _LeastEvent(msgspec.Struct):
-    """What is needed of an event to know its run's facets."""
+    """The least of an event that is needed to know its run's facets."""
 
     run: _LeastRun
     job: _LeastJob

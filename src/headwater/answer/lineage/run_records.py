@@ -1,7 +1,7 @@
-"""Which versions runs read and wrote, as their events say: links for the walk. Judges nothing, names nothing.
+"""The versions that runs read and wrote, as their events say: links for the walk. Judges nothing, names nothing.
 
-Which version was read: the one the run names, where it names one (a `version` facet or an Iceberg scan), else the one there was when it began.
-A fixed number of statements for any number of runs and versions.
+The version that a run read is the one it names (a `version` facet or an Iceberg scan), else the one that was current
+when it began. A fixed number of statements for any number of runs and versions.
 """
 
 import datetime as dt
@@ -47,7 +47,7 @@ class RunRecords:
         return sorted(key for key in keys if key in self.rows)
 
     async def read_by(self, keys: Collection[RunKey]) -> dict[RunKey, dict[Place, Link]]:
-        """Which version of each of its inputs each run read."""
+        """Return for each run the version of each of its inputs that it read."""
         runs = await self.load_runs(keys)
         uses = await store.datasets(self.connection, runs, "in", self.as_of)
         if self._by_item and uses:
@@ -81,7 +81,8 @@ class RunRecords:
     def _read(
         self, use: Use, text: str, asked: uuid.UUID | None, derived: dict[uuid.UUID, list[str]]
     ) -> dict[Place, Link]:
-        """What the run names goes before what the time says; a name that contradicts the time stands for a version that was not written here."""
+        """Return the versions that a use read. The version that the run names takes precedence over the one that its
+        time implies; a name that contradicts the time stands for a version that was not written here."""
         if asked is not None:
             return {Place(use.dataset, asked): Link("READ", "TOLD", use.declared, use.parts)}
         if text:
@@ -95,7 +96,7 @@ class RunRecords:
         return {Place(use.dataset, None, text): Link("READ", evidence, use.declared, use.parts)}
 
     async def written_by(self, keys: Collection[RunKey]) -> dict[RunKey, dict[Place, Link]]:
-        """What each run left behind."""
+        """Return for each run the versions that it wrote."""
         runs = await self.load_runs(keys)
         uses = {(use.run, use.dataset): use for use in await store.datasets(self.connection, runs, "out", self.as_of)}
         found: dict[RunKey, dict[Place, Link]] = {}
@@ -114,7 +115,7 @@ class RunRecords:
         return found
 
     async def readers_of(self, places: Collection[Place]) -> dict[Place, dict[RunKey, Link]]:
-        """Which runs read these versions: those in question are asked what they read."""
+        """Return the runs that read these versions; each possible reader is checked against what it read."""
         ids = {place.version for place in places if place.version is not None}
         asked = await store.readers(self.connection, ids, self.as_of, most=_READERS, later=_LATER)
         counts: dict[tuple[uuid.UUID, uuid.UUID], int] = {}

@@ -1,4 +1,4 @@
-"""What happened to a run: its state, what it read and wrote in which version, its parameters, its code, its children."""
+"""The details of a run: its state, what it read and wrote in which version, its parameters, its code, its children."""
 
 import datetime as dt
 import uuid

@@ -1,4 +1,4 @@
-"""Which page of a list is asked for, and by what it is sorted: the same words for every list of figures."""
+"""The page and the order that a caller asks of a list: the same words for every list of figures."""
 
 from collections.abc import Collection, Sequence
 

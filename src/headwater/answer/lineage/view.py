@@ -37,10 +37,12 @@ _LISTED = 50
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """What to show and how. Of several namespaces (or tags) one is enough; one that ends with `*` is a beginning.
+    """The filters and the form of a view. Of several namespaces (or tags) a node needs one; a value that ends with `*`
+    is a prefix.
 
-    `job_type` and `state` (of the last run) are about jobs and let datasets be. `origin` and `since` are about edges. `hide`: jobs that recur so
-    are left out with their edges, and what they alone connected; unlike all others they leave no bridge.
+    `job_type` and `state` (of the last run) filter jobs and leave datasets alone. `origin` and `since` filter edges.
+    `hide`: jobs that recur so are left out with their edges and with what they alone connected; unlike all other
+    filters it leaves no bridge.
     """
 
     namespaces: tuple[str, ...] = ()
@@ -56,7 +58,7 @@ class Shape(msgspec.Struct, frozen=True):
 
     @property
     def plain(self) -> bool:
-        """Whether there is nothing to do."""
+        """Return whether there is nothing to do."""
         return self == Shape()
 
 
@@ -90,7 +92,7 @@ class Group(msgspec.Struct):
 
 
 class Filtered(msgspec.Struct):
-    """What the filters took away. `cut`: too many edges would have led through what is not shown; some are missing."""
+    """The counts of what the filters removed. `cut`: too many edges would have led through hidden nodes; some are missing."""
 
     nodes: int
     edges: int
@@ -148,7 +150,7 @@ def _row_id(shown: node.Node) -> uuid.UUID:
 
 
 def _matches_any(patterns: Collection[str], values: Collection[str]) -> bool:
-    """Whether a value equals a pattern, or begins with one that ends with `*`."""
+    """Return whether a value equals a pattern, or begins with one that ends with `*`."""
     return any(v == p or (p.endswith("*") and v.startswith(p[:-1])) for p in patterns for v in values)
 
 
@@ -185,7 +187,7 @@ class _Drawing:
         self.filtered.nodes = len(self.found.nodes) - len(self.nodes)
 
     def _passes_edge_filter(self, edge: AnswerColumnEdge) -> bool:
-        """Whether the edges that a column edge runs along passed the filter of edges."""
+        """Return whether the edges that a column edge runs along passed the filter of edges."""
         return self._edges is None or (
             (edge.source, edge.job) in self._edges
             and (edge.job == edge.target or (edge.job, edge.target) in self._edges)
@@ -220,7 +222,7 @@ class _Drawing:
         return {id_ for id_, facet in told.items() if facet.get("class") in classes and id_ != self.root}
 
     async def _tests(self) -> list[Callable[[str, node.Node], bool]]:
-        """What a node has to pass to be shown."""
+        """Return the tests that a node has to pass to be shown."""
         shape, tests = self.shape, list[Callable[[str, node.Node], bool]]()
         if shape.namespaces:
             tests.append(lambda _, shown: _matches_any(shape.namespaces, [shown.namespace]))
@@ -321,7 +323,7 @@ class _Drawing:
         return parents, rows
 
     async def group_keys(self) -> dict[str, str | None]:
-        """What each node is grouped by."""
+        """Return the group of each node; None for one without."""
         if self.shape.group == "source":
             sources = await self._facets("dataSource")
             return {id_: str(sources.get(id_, {}).get("name") or shown.namespace) for id_, shown in self.nodes.items()}

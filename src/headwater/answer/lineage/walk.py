@@ -98,7 +98,7 @@ class Walk:
             self.steps = dict(nearest[: self.max_nodes])
 
     def hop(self, key: Key) -> int:
-        """How many versions it is away: a step from a run to a version and one from there to a run are one hop."""
+        """Return how many versions away the node is: a step from a run to a version and one from there to a run are one hop."""
         at = self.steps[key]
         odd = isinstance(self.roots[0], tuple)
         far = (abs(at) + 1 + (odd and at != 0)) // 2
@@ -109,7 +109,7 @@ class Walk:
         return {each for side in self.beyond.values() for some in side.values() for each in some} - self.steps.keys()
 
     def hidden_at(self, key: Key, direction: str) -> int:
-        """How many neighbours of one node are no part of the answer."""
+        """Return how many neighbours of one node are not part of the answer."""
         return sum(each not in self.steps for each in self.beyond[direction].get(key, ()))
 
 

@@ -1,4 +1,4 @@
-"""What people said of things: tags, descriptions, owners; laid over what events told."""
+"""Changes by people (tags, descriptions, owners), laid over what events reported."""
 
 import datetime as dt
 import uuid

@@ -1,4 +1,5 @@
-"""Which columns a column comes from, and which it feeds: up from the roots, and down from them when asked, each column once.
+"""The columns that a column comes from, and those it feeds: up from the roots, and down from them when asked, each
+column once.
 
 Datasets are walked first, then all column evidence is loaded at once and columns are walked in memory.
 """
@@ -66,7 +67,7 @@ async def _roots(connection: Connection, node: NodeId) -> tuple[dict[uuid.UUID, 
 
 
 async def _moment(connection: Connection, node: NodeId, row: DatasetRow | JobRow) -> Moment:
-    """When the version was there; now, when none is given. Raises NotFound for a version of something else."""
+    """Return the moment when the version was current; now if the id has none. Raises NotFound for a version of something else."""
     if node.version is None:
         return Moment()
     if isinstance(row, JobRow):

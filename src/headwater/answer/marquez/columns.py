@@ -1,4 +1,5 @@
-"""Which columns feed which: evidence of many datasets as a graph of fields that is walked in memory, both ways. Pure.
+"""The columns that feed columns: evidence of many datasets as a graph of fields that is walked in memory, both ways.
+Pure.
 
 What feeds a dataset as a whole (a join key, a filter) feeds each of its columns here, for Marquez knows columns only.
 Datasets are numbers while the walk lasts: a number is looked up many times faster than an id.
@@ -56,7 +57,7 @@ class FieldGraph:
         return found
 
     def outputs(self, field: FieldKey) -> set[FieldKey]:
-        """What a column feeds."""
+        """Return the columns that a column feeds."""
         found: set[FieldKey] = set()
         for target, one, place in self._readers.get(field[0], ()):
             for name in one.fed[place].get(field[1], ()):

@@ -1,4 +1,4 @@
-"""What Marquez shows beside the facets: types, locations, labels, sources, fields and tags, read out of them. Pure."""
+"""Values that Marquez shows beside the facets (types, locations, labels, sources, fields and tags), read out of them. Pure."""
 
 import datetime as dt
 import uuid
@@ -39,7 +39,7 @@ def labels(facets: Mapping[str, bytes]) -> list[str]:
 
 
 def location(body: bytes | None) -> str | None:
-    """Where the code is, by a sourceCodeLocation facet."""
+    """Return the location of the code, by a sourceCodeLocation facet."""
     return _text(node.plain(body).get("url"))
 
 
@@ -54,7 +54,7 @@ def source_type(url: str) -> str:
 
 
 def schema_location(facets: Mapping[str, bytes]) -> str | None:
-    """Where the schema of a stream is: Marquez's own facet for it, or none."""
+    """Return the location of a stream's schema, by Marquez's own facet for it; None without one."""
     return _text(node.plain(facets.get("schemaLocation")).get("schemaLocation"))
 
 

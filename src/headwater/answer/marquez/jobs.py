@@ -72,7 +72,7 @@ async def version(database: Database, namespace: str, name: str, wanted: str) ->
 
 
 async def version_times(connection: Connection, job: JobRow) -> dict[str, dt.datetime]:
-    """When each version of a job was last told."""
+    """Return the time at which each version of a job was last reported."""
     found = await rows.job_versions(connection, job.id)
     hashes = await _hashes(connection, job, found)
     return {str(hashes[row]): row.last_at for row in found}

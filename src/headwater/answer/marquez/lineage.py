@@ -37,7 +37,7 @@ async def get(database: Database, node_id: str, depth: int, aggregate_by_parent:
 
 
 class _Walk:
-    """What was met: jobs, datasets, the edges between them, and the topmost job of each job where they are folded."""
+    """The state of a walk: jobs, datasets, the edges between them, and the topmost job of each job if they are folded."""
 
     def __init__(self, connection: Connection, folded: bool) -> None:
         self.connection, self.folded = connection, folded

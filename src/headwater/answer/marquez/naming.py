@@ -1,4 +1,4 @@
-"""Which dataset or job a name in a path or a node id means. A dataset answers to every name it has, a job to its own and its full one."""
+"""Resolve names in paths and node ids to datasets and jobs. A dataset answers to every name it has, a job to its own and its full one."""
 
 import uuid
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""Which datasets are above others, or below: the walk that column lineage is looked for along."""
+"""The datasets above others, or below: the walk along which column lineage is looked for."""
 
 import uuid
 from collections.abc import Collection

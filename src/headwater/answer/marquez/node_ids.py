@@ -42,7 +42,7 @@ def parsed(text: str) -> NodeId:
 
 
 async def dataset_or_job(connection: Connection, node: NodeId) -> DatasetRow | JobRow:
-    """What a `dataset:` or `job:` id means. Of two readings that exist the one with the longer namespace. Raises NotFound."""
+    """Resolve a `dataset:` or `job:` id. Of two readings that exist, the one with the longer namespace is taken. Raises NotFound."""
     names = [(node.rest[:cut], node.rest[cut + 1 :]) for cut in _cuts(node.rest)]
     found: dict[tuple[str, str], DatasetRow] | dict[tuple[str, str], JobRow]
     if node.kind == "job":
@@ -72,7 +72,7 @@ async def fields_of(connection: Connection, node: NodeId) -> list[tuple[DatasetR
 
 
 def _cuts(rest: str) -> list[int]:
-    """Where a namespace may end and a name begin."""
+    """Return the places where a namespace may end and a name begin."""
     cuts = [place for place, char in enumerate(rest) if char == ":" and 0 < place < len(rest) - 1]
     return cuts if len(cuts) <= 2 * _MOST_CUTS else cuts[:_MOST_CUTS] + cuts[-_MOST_CUTS:]
 

@@ -42,7 +42,7 @@ async def row_of(connection: Connection, run_id: str) -> RunRow:
 
 
 async def exists(database: Database, run_id: str) -> bool:
-    """Whether the run is known."""
+    """Return whether the run is known."""
     async with database.connection() as connection:
         return bool(await run_store.by_run_id(connection, version.run_id(run_id)[0]))
 

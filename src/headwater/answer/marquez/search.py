@@ -74,7 +74,8 @@ def _midnight(day: dt.date | None) -> dt.datetime | None:
 
 
 async def job_documents(database: Database, words: str) -> shapes.JobHits:
-    """What the search index of Marquez would hold of the jobs that have the words, best first, and where they have them.
+    """Return what Marquez's search index would hold of the jobs that have the words, best first, with the places of the
+    words.
 
     The words are looked for in names, tags, owners, descriptions and SQL, misspelt or not; at most 50 jobs are shown.
     """

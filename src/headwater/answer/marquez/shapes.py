@@ -1,6 +1,6 @@
-"""What Marquez's API looks like: its keys, its times, null for what is absent.
+"""The shapes of Marquez's API: its keys, its times, null for what is absent.
 
-Times are text, as Java's `Instant` writes them. Nothing here knows where a value comes from.
+Times are text, as Java's `Instant` writes them. No shape knows where its values come from.
 """
 
 import datetime as dt
@@ -381,7 +381,7 @@ class SearchResults(Shape):
 
 
 class Document(msgspec.Struct, kw_only=True):
-    """What is known of a job or a dataset, as Marquez's search index keeps it (its keys are half camel, half snake)."""
+    """A job or dataset as Marquez's search index holds it (its keys are half camel, half snake)."""
 
     run_id: str | None
     event_type: str | None = msgspec.field(name="eventType")

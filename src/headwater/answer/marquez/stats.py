@@ -1,4 +1,4 @@
-"""How many events came in, and how much there is, by hours of the last day or days of the last week."""
+"""The numbers of events and of jobs, datasets and sources, by hours of the last day or days of the last week."""
 
 import datetime as dt
 
@@ -31,7 +31,7 @@ async def lineage_events(database: Database, period: str, timezone: str | None) 
 
 
 async def assets(database: Database, what: str, period: str, timezone: str | None) -> list[shapes.IntervalMetric]:
-    """How many `jobs`, `datasets` or `sources` there were at the end of each hour or day."""
+    """Return the number of `jobs`, `datasets` or `sources` that existed at the end of each hour or day."""
     times = await _times(database, period, timezone)
     async with database.connection() as connection:
         counts = await stats.first_seen(connection, what, times)

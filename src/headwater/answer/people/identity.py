@@ -29,9 +29,10 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Placement(msgspec.Struct, frozen=True):
-    """Where a name goes: the dataset `id`, and the `part` of it that the name means.
+    """The place of a name under the rules: the dataset `id`, and the `part` of it that the name means.
 
-    `known`: whether that dataset was ever spoken of. `stands_for`: the dataset it is shown as, where links say that it is another name of one.
+    `known`: whether any event mentioned that dataset. `stands_for`: the dataset it is shown as, if links say that it is
+    another name of one.
     """
 
     namespace: str
@@ -50,7 +51,7 @@ async def rules(database: Database) -> Rules:
 
 
 async def place(database: Database, namespace: str, name: str) -> Placement:
-    """Where an event that names a dataset so would put it, and why."""
+    """Return where an event that names a dataset so would put it, and why."""
     async with database.snapshot() as connection:
         placed, steps = Identity((await server_state.read(connection)).rules).explain(DatasetName(namespace, name))
         settled = (await names.canonical(connection, [placed.id])).get(placed.id)

@@ -44,6 +44,6 @@ async def find(database: Database, id: str) -> Held | None:
 
 
 async def any_live(database: Database) -> bool:
-    """Whether some key would be let in now."""
+    """Return whether at least one key would be accepted now."""
     async with database.connection() as connection:
         return await key_store.any_live(connection)

@@ -1,1 +1,1 @@
-"""What to make again, and what a run means for others."""
+"""Plans: what to make again, and what a run means for others."""

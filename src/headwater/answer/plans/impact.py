@@ -1,6 +1,8 @@
-"""What a run that failed, or made something wrong, means for others: the tasks to clear and the runs to start, with periods converted.
+"""The impact of a run that failed, or made something wrong: the tasks to clear and the runs to start, with periods
+converted.
 
-A run is named as its scheduler names it: by DAG and date, by the id under which it reported, or by the interval that it is about.
+A run is named as its scheduler names it: by DAG and date, by the id under which it reported, or by the interval that it
+covers.
 """
 
 import datetime as dt
@@ -27,9 +29,12 @@ _FAR = 2**62
 
 
 class AskedImpact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Who: `producer` as entities are declared with it, or `dag_id`, and `task_ids` of it only; `airflow`: which Airflow's DAG, needed where several
-    have one of that id. Which run: `execution_date`, the start of its
-    interval; `run_id`, as it reported; `partition_key`; or `start` and `end`. mode: `failed`, or `tainted`: it made something wrong.
+    """A question about the impact of one run of a job.
+
+    The job: `producer` as entities are declared with it, or `dag_id`, with `task_ids` to name only some tasks of it;
+    `airflow`: the Airflow instance of the DAG, needed if several have one of that id. The run: `execution_date`, the
+    start of its interval; `run_id`, as it reported; `partition_key`; or `start` and `end`. `mode`: `failed`, or
+    `tainted`: it made something wrong.
     """
 
     producer: str | None = None

@@ -1,4 +1,4 @@
-"""Why a dataset or job was found: the texts of it that have the words, and where in them."""
+"""The reasons for which a dataset or job matches a search: the texts of it that have the words, and the places of the words."""
 
 from collections.abc import Iterable, Sequence
 
@@ -85,7 +85,7 @@ def _places(text: str, runs: list[Run]) -> set[tuple[int, int]]:
 
 
 def _met(text: str, runs: Sequence[Run]) -> set[int]:
-    """Which of the runs stand in the text."""
+    """Return the indexes of the runs that stand in the text."""
     return {place for place, run in enumerate(runs) if _places(text, [run])}
 
 

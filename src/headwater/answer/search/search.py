@@ -135,7 +135,7 @@ async def _results(
 
 
 def _why(where: str, one: Candidate, highlights: list[Highlight]) -> tuple[str, str | None]:
-    """What to say it was found by, and the text."""
+    """Return the field that a result is shown to match, and the text."""
     for field in ("owner", "namespace", "tag") if where == "tag" else (where,):
         texts = [highlight.text for highlight in highlights if highlight.field == field]
         if field == "name":

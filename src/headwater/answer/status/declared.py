@@ -9,7 +9,7 @@ from headwater.store.status import entities as store
 
 
 async def declared(connection: Connection, at: dt.datetime | None = None) -> StoredDeclarations:
-    """What was declared at a time, or is now; empty before the first declaration."""
+    """Return the declarations of a time, or of now; empty before the first declaration."""
     moment = at or "infinity"
     applied = await store.applied(connection, moment)
     id_ = applied.id if applied else None

@@ -1,7 +1,8 @@
-"""Which versions are doubted: a check of them failed, or they were made from one of which that is so.
+"""Doubted versions: a check of them failed, or they were made from a doubted version.
 
-A check is about the version that its run read, or wrote. Its latest result about a version counts; a person's verdict settles it. Computed anew for
-each question from events and verdicts, so their order changes nothing, and what was made again from what is right is doubted no longer.
+A check is about the version that its run read, or wrote. Its latest result about a version counts; a person's verdict
+settles it. Computed anew for each question from events and verdicts, so their order changes nothing, and a version that
+was made again from right ones is no longer doubted.
 """
 
 import contextlib
@@ -128,7 +129,7 @@ def _is_fine(place: Place, fine: Mapping[uuid.UUID, dt.datetime], at: dt.datetim
 
 
 async def _wrong(connection: Connection) -> Collection[Place]:
-    """What is wrong by recorded reads because of incidents."""
+    """Return the places that are wrong by recorded reads because of incidents."""
     search = Search()
     search.begin(connection)
     for origin in await origin_store.condemned(connection):
@@ -158,9 +159,10 @@ def _cause(
     first: Mapping[Place, dt.datetime],
     wrong: Collection[Place],
 ) -> Place | None:
-    """What explains a doubt: itself where a verdict says that it is wrong, else the earliest other doubt that reaches it.
+    """Return the place that explains a doubt: itself if a verdict says that it is wrong, else the earliest other doubt
+    that reaches it.
 
-    The earlier of two that reach each other, which happens where reads are judged by time, explains the later.
+    If two reach each other, which happens when reads are judged by time, the earlier explains the later.
     """
     if place in wrong:
         return place

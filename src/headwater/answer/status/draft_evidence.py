@@ -69,7 +69,8 @@ class Evidence:
         return self._read.get((run.job, run.run), {}).get(dataset, ())
 
     def inputs(self, dataset: uuid.UUID) -> dict[uuid.UUID, str]:
-        """What the latest runs that wrote it read, and why that is not needed, where most of them did not."""
+        """Return the datasets that the latest runs that wrote it read; each with why it is not needed, if most of them
+        did not read it ("" otherwise)."""
         by_job: dict[uuid.UUID, list[RunFor]] = {}
         for run, _ in self.written(dataset):
             by_job.setdefault(run.job, []).append(run)
@@ -86,7 +87,7 @@ class Evidence:
 
 
 class CutEvidence(NamedTuple):
-    """How a dataset is cut: `cut` None if it is unclear, and `why`. `notes`: what else was seen."""
+    """The way a dataset is cut by time: `cut` is None if it is unclear, and `why` says so. `notes`: what else was observed."""
 
     cut: Cut | None
     instances: Instances | None = None
@@ -124,7 +125,7 @@ def cut_evidence(runs: Sequence[tuple[RunFor, Parts]], zones: Sequence[str]) -> 
 
 
 def _unlike(instances: Instances, runs: Sequence[tuple[RunFor, Parts]]) -> str:
-    """What to say where most runs wrote other partitions than those they were for."""
+    """Return the note to show if most runs wrote other partitions than those they were for, else ""."""
     both = [
         (written(instances.calendar, some)[0], written_instances(instances, run, ()))
         for run, parts in runs
@@ -143,9 +144,10 @@ def needs(
     upstream: Mapping[uuid.UUID, Sequence[tuple[str, Instances | None]]],
     missing: Mapping[uuid.UUID, tuple[str, str]],
 ) -> tuple[list[Need], str, str]:
-    """What a dataset needs, with the kind and window that this is evidence of.
+    """Return the needs of a dataset, with the kind and window that they are evidence of.
 
-    upstream: the entities that a dataset holds; without instances: static. missing: of the other inputs their node id, and why they are no entity.
+    upstream: the entities that a dataset holds; without instances: static. missing: the node id of each other input,
+    and why it is no entity.
     """
     links: list[tuple[str, uuid.UUID, Instances | None, str]] = []
     left: list[Need] = []
@@ -175,7 +177,7 @@ def needs(
 
 
 def written_instances(instances: Instances, run: RunFor, parts: Parts) -> Ordinals:
-    """Which instances a run made: those whose partitions it wrote, else those it was for."""
+    """Return the instances that a run made: those whose partitions it wrote, else those it was for."""
     calendar = instances.calendar
     whole, _ = written(calendar, _stretches(calendar, parts))
     if not whole and run.nominal_start is not None:

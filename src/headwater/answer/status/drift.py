@@ -1,4 +1,4 @@
-"""Where what is known of an entity's instances differs from what storage holds. Changes nothing: who reports it is the caller's."""
+"""Differences between the reported instances of an entity and those that storage holds. Changes nothing: reporting them is left to the caller."""
 
 import datetime as dt
 

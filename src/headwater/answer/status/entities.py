@@ -49,7 +49,7 @@ class EntityList(msgspec.Struct, frozen=True):
 
 
 class LinkView(msgspec.Struct, frozen=True):
-    """What a state of one entity needs of another; `instead`: taken when waiting for another is over."""
+    """The instances of another entity that a state of one needs. `instead`: taken when waiting for another is over."""
 
     downstream: str
     state: str
@@ -70,7 +70,7 @@ class OneEntity(msgspec.Struct, frozen=True):
 
 
 class Declared(msgspec.Struct, frozen=True):
-    """What was declared from one time until another; `until` null: it holds."""
+    """A declaration that held from one time until another; `until` null: it still holds."""
 
     since: dt.datetime
     until: dt.datetime | None
@@ -129,7 +129,7 @@ async def entity(database: Database, name: str, *, as_of: dt.datetime | None = N
 
 
 async def history(database: Database, name: str, limit: int = 100, offset: int = 0) -> History:
-    """What was declared under a name before, and under others of what has it now. NotFound where nothing ever was."""
+    """Return the earlier declarations under a name, and those under other names of the entity that has it now. NotFound if there never was any."""
     async with database.snapshot() as connection:
         found = await store.history(connection, name, limit, offset)
         if not found and not offset:

@@ -1,7 +1,7 @@
-"""What a person would declare of datasets as entities, drafted from what was observed of them: to be read, corrected and kept.
+"""Drafts of entity declarations, from what was observed of datasets: for a person to read, correct and apply.
 
-Refuses to guess where nothing was seen: a dataset without a rhythm has no draft, and is listed with the reason; so are ad-hoc jobs, whose reading
-and a write is no evidence of needs.
+Refuses to guess without evidence: a dataset without a rhythm has no draft, and is listed with the reason; so are ad-hoc
+jobs, whose reads and writes are no evidence of needs.
 """
 
 import asyncio
@@ -159,7 +159,7 @@ async def _around(connection: Connection, node: str, depth: int) -> set[uuid.UUI
 
 
 def _excluded(one: store.Toucher) -> str:
-    """Why a job's runs are no evidence; empty where they are."""
+    """Return why a job's runs are no evidence; "" if they are."""
     if one.kind in _AD_HOC:
         return _AD_HOC[one.kind]
     if one.kind is None and one.runs < 2:
@@ -218,7 +218,7 @@ def _drafted(seen: _DraftInputs, covered: int, more: int) -> EntityDrafts:
 
 
 def _writable(name: DatasetName) -> bool:
-    """Whether `stored_in` can say it."""
+    """Return whether `stored_in` can express the name."""
     return " " not in name.namespace and readable(f"{name.namespace} {name.name}") == f"{name.namespace} {name.name}"
 
 
@@ -233,7 +233,7 @@ def _zones(held: StoredDeclarations) -> list[str]:
 
 
 def _words(seen: _DraftInputs, id_: uuid.UUID) -> dict[str, Any]:
-    """What is known of a dataset besides its time."""
+    """Return the description, owners and tags of a dataset."""
     name, bodies, said = seen.candidates[id_], seen.facets.get(id_, {}), seen.said.get(id_, [])
     known = described(bodies, [AnnotationFact(one.field, one.kind, one.key, one.value, one.deleted) for one in said])
     found: dict[str, Any] = {}

@@ -33,7 +33,10 @@ _STATES = ("on_time", "late", "very_late", "unknown")
 
 
 class Usual(msgspec.Struct):
-    """How often it is updated. `rhythm`: regular, irregular or unknown (fewer than four updates). `quiet_days`: ISO weekdays without updates."""
+    """The usual rhythm of a dataset's updates.
+
+    `rhythm`: regular, irregular or unknown (fewer than four updates). `quiet_days`: ISO weekdays without updates.
+    """
 
     rhythm: str
     name: str | None

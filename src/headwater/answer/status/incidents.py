@@ -1,4 +1,4 @@
-"""Which verdicts there are, and what of each is wrong still."""
+"""Incidents (verdicts of wrong), and what of each is still wrong."""
 
 import datetime as dt
 import uuid
@@ -50,7 +50,8 @@ class IncidentList(msgspec.Struct, frozen=True):
 
 
 class OfEntity(msgspec.Struct, frozen=True):
-    """What an incident says of one entity: wrong itself, wrong by what it used, replaced by another version, left as it is.
+    """The instances of one entity in an incident: wrong itself, wrong by what it used, replaced by another version,
+    left as it is.
 
     `repaired`: a wrong version of these was replaced, before or after the incident was opened.
     `columns`: those that may be wrong, in lower case; null where it may be all of them.

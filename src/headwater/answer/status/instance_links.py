@@ -1,4 +1,4 @@
-"""Which instances need which, by their schedules, and which runs made them: links for the walk, and how instances look in it."""
+"""The instances that instances need by their schedules, and the runs that made them: links for the walk, and the nodes of instances in it."""
 
 import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
@@ -30,7 +30,7 @@ _MOST_NAMED = 1000
 
 
 class InstanceLinks:
-    """What some instances of an entity need, and what needs them, as far as it is there. `seq`: the last report that counts."""
+    """The existing instances that some instances of an entity need, and those that need them. `seq`: the last report that counts."""
 
     def __init__(self, held: StoredDeclarations, entity: str, some: Ordinals, seq: int) -> None:
         self.held, self.entity, self.some, self.seq = held, entity, some, seq
@@ -72,7 +72,7 @@ class InstanceLinks:
         return there | self.some if name == self.entity else there
 
     def hits(self, direction: str) -> Mapping[str, Hit]:
-        """What is reached of each entity but the one asked about itself."""
+        """Return the reached instances of each entity, without those that the question is about (depth 0)."""
         found = self._reached[direction].hits.items() if direction in self._reached else ()
         return {name: hit for name, hit in found if name != self.entity or hit.depth}
 

@@ -1,4 +1,4 @@
-"""What is known of an entity's instances, now or at any time before: the calendar of their states, and one of them with all its versions."""
+"""The status of an entity's instances, now or at any time before: the calendar of their states, and one instance with all its versions."""
 
 import datetime as dt
 import itertools
@@ -52,7 +52,7 @@ class Status(msgspec.Struct, frozen=True):
 
 
 class ReadView(msgspec.Struct, frozen=True):
-    """What a version was made from, as it was known at `seq`."""
+    """The instances that a version was made from, as they were at `seq`."""
 
     entity: str
     instances: list[str]
@@ -60,7 +60,7 @@ class ReadView(msgspec.Struct, frozen=True):
 
 
 class VersionView(msgspec.Struct, frozen=True):
-    """What one run left behind. `current`: it is the one that counts. `reads` is null if what it read is unknown."""
+    """The version that one run wrote. `current`: it is the one that counts. `reads` is null if what it read is unknown."""
 
     seq: int
     current: bool

@@ -1,4 +1,4 @@
-"""What is known to be wrong now: by verdicts on runs, versions and contents, by failed checks, and by marks on the instances that runs made."""
+"""Everything that is wrong now: by verdicts on runs, versions and contents, by failed checks, and by marks on the instances that runs made."""
 
 import contextlib
 from collections.abc import Iterable

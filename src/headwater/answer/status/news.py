@@ -22,7 +22,10 @@ class News:
         self._looking: asyncio.Task[None] | None = None
 
     async def after(self, database: Database, seq: int, entities: frozenset[int], seconds: float) -> bool:
-        """Whether these have a report after a seq; waits up to `seconds` for one. While the database does not answer, there is none."""
+        """Wait up to `seconds` for a report about one of the entities after a seq; return whether there is one.
+
+        While the database does not answer, there is none.
+        """
         end = time.monotonic() + seconds
         while True:
             await self._look(database, seq)

@@ -1,4 +1,4 @@
-"""Whether instances may be made, of exactly what, and why not; and waiting until they may."""
+"""Readiness of instances: whether they may be made, of exactly what, and why not; and waiting until they may."""
 
 import datetime as dt
 import time
@@ -44,7 +44,7 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 class Pin(msgspec.Struct, frozen=True):
-    """What to read of one upstream: these instances and no others."""
+    """The instances of one upstream to read, and no others."""
 
     entity: str
     instances: list[str]
@@ -63,7 +63,7 @@ class Lacking(msgspec.Struct, frozen=True):
 
 
 class ReadyState(msgspec.Struct, frozen=True):
-    """Whether one state may be made. `accepted`: it may, though something is missing."""
+    """The readiness of one state. `accepted`: it may be made, though something is missing."""
 
     state: str
     ready: bool
@@ -182,7 +182,7 @@ async def _spared(
 
 
 def _used(known: Mapping[str, Marks], spared: Mapping[tuple[str, str], set[str]], entity: str) -> Mapping[str, Marks]:
-    """What is known of what an entity uses, but for what is wrong of columns that it does not use."""
+    """Return the marks of an entity's upstreams, without what is wrong only of columns that the entity does not use."""
     if not spared:
         return known
     found = dict(known)

@@ -1,4 +1,4 @@
-"""Which instances texts of storage mean: what names of files, values of partitions and times of rows are, in the entity's zone and calendar."""
+"""The instances that texts of storage mean: names of files, values of partitions and times of rows, in the entity's zone and calendar."""
 
 from collections.abc import Sequence
 
@@ -34,7 +34,7 @@ class InstancesAt(msgspec.Struct, frozen=True):
 
 
 async def instances_at(database: Database, entity: str, texts: Sequence[str]) -> InstancesAt:
-    """What each of up to 1,000 texts means (`entities/status/stored_names.py`). NotFound for an entity that is not declared."""
+    """Resolve up to 1,000 texts to instances (`entities/status/stored_names.py`). NotFound for an entity that is not declared."""
     if len(texts) > MOST:
         raise InvalidQuestion(f"{len(texts)} texts; send {MOST:,} at most", field="texts")
     async with database.snapshot() as connection:

@@ -1,4 +1,4 @@
-"""What may have made some instances wrong, in the shape of `/api/v2/entities/NAME/suspects`: what their schedules need, the likeliest first."""
+"""The upstream instances that may have made some instances wrong, by their schedules, the likeliest first: `/api/v2/entities/NAME/suspects`."""
 
 import datetime as dt
 from collections.abc import Sequence

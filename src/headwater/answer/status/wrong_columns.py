@@ -1,4 +1,4 @@
-"""What was found to be wrong, and what is left of it where only some columns are: who used none of them is right."""
+"""The part of everything wrong that remains if only some columns are wrong: a run that used none of them is right."""
 
 import uuid
 from collections.abc import Iterable, Mapping
@@ -14,9 +14,8 @@ MOST = 100_000
 
 
 class Reason(NamedTuple):
-    """Why a run or a version is wrong: what it came from (None: it was condemned itself), how many steps from there, and whether a guess by time
-    is on the way.
-    """
+    """The reason for which a run or a version is wrong: what it came from (None: it was condemned itself), how many
+    steps from there, and whether a guess by time is on the way."""
 
     because: RunKey | Place | None
     depth: int
@@ -37,13 +36,13 @@ class Spread:
         self.capped = False
 
     def room(self) -> bool:
-        """Whether one more may be added."""
+        """Return whether one more may be added; if not, mark the spread as capped."""
         self.capped = self.capped or len(self.runs) + len(self.places) >= MOST
         return not self.capped
 
 
 _Flow = tuple[uuid.UUID, uuid.UUID, uuid.UUID]
-"""What was read, the job, what it wrote."""
+"""The dataset that was read, the job, and the dataset that it wrote."""
 
 
 def restricted(

@@ -1,8 +1,10 @@
-"""Who used a run, a version or a content that is wrong: by recorded reads, with no schedule and no declaration.
+"""The runs and versions that used a wrong run, version or content: by recorded reads, with no schedule and no
+declaration.
 
-A run that read something wrong is wrong, and so is every version that it wrote. Which version a run read is known exactly where its events name a
-version, an item or a content; else by the time at which it began, and then the answer says so (`basis`). A run whose events say which items
-of a dataset it read is hit through those only. Computed anew for each question, so what a later run mended is no longer among what is wrong.
+A run that read something wrong is wrong, and so is every version that it wrote. The version that a run read is known
+exactly if its events name a version, an item or a content; otherwise it is judged by the time at which the run began,
+and the answer says so (`basis`). A run whose events say which items of a dataset it read is hit through those only.
+Computed anew for each question, so what a later run mended is no longer wrong.
 """
 
 import contextlib
@@ -132,7 +134,11 @@ class Search:
         return found
 
     async def _readers(self, places: dict[Place, Reason]) -> dict[RunKey, Reason]:
-        """Who read these: those that name an item or a content of them, and those that were there when they were current, unless they name others."""
+        """Return the runs that read these places, each with the reason.
+
+        These are the runs that name an item or a content of a place, and those that began while the place was current,
+        unless they name another.
+        """
         found: dict[RunKey, Reason] = {}
         listed = [(place, writer) for place in places if (writer := self._walk.writer_of(place)) is not None]
         by_item = await store.item_readers(self._connection, [(writer, place.dataset) for place, writer in listed])
@@ -215,9 +221,11 @@ class Repeat(msgspec.Struct, frozen=True):
 
 
 class WrongByReads(msgspec.Struct, frozen=True):
-    """What is wrong by recorded reads. `current`: how many versions are still held. `unconfirmed`: datasets with later versions that may have been
-    added to the wrong one: no event says that they replaced it. `repeat`: in order of execution. `owners`: of the datasets that hold a wrong
-    version. `capped`: there may be more.
+    """Everything that is wrong by recorded reads.
+
+    `current`: how many versions their datasets still hold. `unconfirmed`: datasets with later versions that may have
+    been added to the wrong one: no event says that they replaced it. `repeat`: in order of execution. `owners`: of the
+    datasets that hold a wrong version. `capped`: there may be more.
     """
 
     runs: list[WrongRun]
@@ -232,9 +240,8 @@ class WrongByReads(msgspec.Struct, frozen=True):
 async def of_incident(
     connection: Connection, origins: Sequence[Origin], makers: Collection[str]
 ) -> WrongByReads | None:
-    """What is wrong by recorded reads because of an incident: from its origins, and from the runs (`makers`) that made its wrong instances. None if
-    it has no origins. Of origins that retention has deleted, nothing is known any more.
-    """
+    """Return what is wrong by recorded reads because of an incident: from its origins, and from the runs (`makers`)
+    that made its wrong instances. None if it has no origins. Origins that retention has deleted are skipped."""
     if not origins:
         return None
     search = Search()
@@ -248,7 +255,8 @@ async def of_incident(
 
 
 def read_origin(kind: OriginKind, ref: str, columns: Sequence[str] = ()) -> Origin:
-    """What a person condemned. InvalidQuestion where `ref` is not the id of a version, or no fingerprint, or where a content has columns."""
+    """Return the origin that a person condemned. InvalidQuestion if `ref` is not the id of a version, or no
+    fingerprint, or if a content has columns."""
     if kind == "RUN":
         return Origin("RUN", str(version.run_id(ref)[0]), tuple(columns))
     if kind == "VERSION":

@@ -1,7 +1,7 @@
-"""What tables, query shapes, users, Airflow tasks, dbt models and tools cost; the dearest first.
+"""The cost of tables, query shapes, users, Airflow tasks, dbt models and tools; the dearest first.
 
-As the query-log pipeline told it in `headwater_cost` facets, in the currency its prices were declared in. Grains look at the same money from
-several sides: they are not to be added to each other.
+As the query-log pipeline reported it in `headwater_cost` facets, in the currency its prices were declared in. Grains
+look at the same money from several sides: do not add them to each other.
 """
 
 import datetime as dt

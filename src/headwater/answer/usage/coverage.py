@@ -1,4 +1,5 @@
-"""How much of the lineage is known: datasets with a known writer, with known columns, and jobs that ran and said what they read and wrote.
+"""The share of the lineage that is known: datasets with a known writer, with known columns, and jobs that ran and
+reported what they read and wrote.
 
 A dataset without a writer may be a source, which has none. So the counts say where to look, and are no grade.
 """

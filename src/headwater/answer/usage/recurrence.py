@@ -1,6 +1,7 @@
-"""Which query shapes run again and again, when each is expected next, and which runs were missing or came unexpected.
+"""Query shapes that run again and again: when each is expected next, and which runs were missing or came unexpected.
 
-As the query-log pipeline told it in `headwater_recurrence` facets, measured against the newest time of its log and not against today.
+As the query-log pipeline reported it in `headwater_recurrence` facets, measured against the newest time of its log and
+not against today.
 """
 
 import datetime as dt
