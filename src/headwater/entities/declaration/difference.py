@@ -1,4 +1,4 @@
-"""What changed from one declaration to another, entity by entity: what a person who reviews it has to know, not what lines differ."""
+"""The changes from one declaration to another, entity by entity: what a person who reviews them must know, not which lines differ."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple

@@ -17,7 +17,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Place(NamedTuple):
-    """Where something stands; line and column from 1. Line 0: it comes from no text."""
+    """The place of a part in its text; line and column from 1. Line 0: it comes from no text."""
 
     file: str = ""
     line: int = 0
@@ -78,7 +78,7 @@ def parts(text: str | bytes, file: str, problems: list[Problem]) -> Iterator[Par
 
 
 def of_json(value: object, depth: int = 0) -> Part:
-    """What came as JSON, as if it had been written. ValueError where it is nested too deeply or is no JSON."""
+    """Return a JSON value as if it had been written as YAML. ValueError if it is nested too deeply or is no JSON."""
     if depth > _DEEPEST:
         raise ValueError("it is nested too deeply")
     if value is None or isinstance(value, str):
@@ -131,7 +131,7 @@ def _events(text: str) -> Iterator[yaml.Event]:
 
 
 def _tab(text: str, mark: yaml.Mark | None) -> bool:
-    """Whether the line at fault begins with one; the C parser does not say."""
+    """Return whether the line at fault begins with a tab; the C parser does not say so."""
     lines = text.splitlines()
     if mark is None or mark.line >= len(lines):
         return False

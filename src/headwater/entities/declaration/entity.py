@@ -63,8 +63,10 @@ class EntityDeclaration(NamedTuple):
         return self.entity.name
 
     def place(self, *path: str | int) -> Place:
-        """Where a part of it stands, or else the nearest part that it is in: `place("period", "from")`, `place("states", "completed", 0)` of a
-        dependency by its number in `entity.states`, and after that `"needs", "2024-W10"` of a row of its table. Line 0 where it comes from no text.
+        """Return the place of a part, or else of the nearest part that contains it; line 0 if it comes from no text.
+
+        `place("period", "from")` names a field, `place("states", "completed", 0)` a dependency by its number in
+        `entity.states`; add `"needs", "2024-W10"` for a row of its table.
         """
         while path and path not in self.places:
             path = path[:-1]

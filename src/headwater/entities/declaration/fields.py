@@ -25,7 +25,7 @@ class Fields:
         self.problems.append(Problem(*place, f"{self.who}: {message}" if self.who else message))
 
     def mapping(self, part: Part, what: str, known: Sequence[str]) -> dict[str, Part]:
-        """What a mapping says, words that are not known left out and noted. Words with nothing after them count as not said."""
+        """Return the fields of a mapping, without unknown words, each of which is noted. Words with nothing after them are left out too."""
         if not isinstance(part.value, dict):
             self.note(part.place, f"{what} {describe_part(part)} is no mapping; it has {', '.join(known)}")
             return {}
@@ -124,7 +124,7 @@ def _printable(text: str) -> bool:
 
 
 def describe_part(part: Part) -> str:
-    """What is there, for a message."""
+    """Return a short description of a part, for a message."""
     match part.value:
         case None:
             return "empty"
@@ -137,6 +137,6 @@ def describe_part(part: Part) -> str:
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """What may have been meant."""
+    """Return a hint at the most similar known name; "" if none is similar."""
     found = difflib.get_close_matches(name, list(known), 1)
     return f"; did you mean {found[0]!r}?" if found else ""

@@ -31,7 +31,7 @@ _WORDS = (*_DATES, "states", "accept_tainted", "optional", "min", "wait", "then"
 _RESERVED = {"missing", "deleted"}
 _SHARE = re.compile(r"(\d{1,3}(?:\.\d{1,4})?)\s*%")
 NAME = re.compile(r"\w[\w.:@$+-]{0,199}")
-"""What entities and states may be called: they stand in addresses and on command lines."""
+"""The form of names of entities and states: they stand in addresses and on command lines."""
 
 
 class Needed(NamedTuple):
@@ -193,7 +193,7 @@ def _read_need(
 
 
 def _rows(part: Part) -> dict[tuple[str, ...], Place]:
-    """Where each row stands, by its table and what is written of it; and each table."""
+    """Return the place of each table, and of each row by its table and the row's text."""
     found: dict[tuple[str, ...], Place] = {}
     for word, table in part.value.items() if isinstance(part.value, dict) else ():
         if word in part.keys:  # what came as JSON stands nowhere

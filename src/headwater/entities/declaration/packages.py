@@ -1,6 +1,7 @@
-"""What packages say that they make, beside the declarations of it: `produced_by` is derived, and a statement that contradicts is a warning.
+"""Declarations completed by what packages say that they make: `produced_by` is derived, and a statement that
+contradicts is a warning.
 
-A declaration needs `produced_by` only where something else than the package runs it, as a DAG does.
+A declaration needs `produced_by` only if something other than the package runs it, such as a DAG.
 """
 
 from collections.abc import Iterable, Sequence

@@ -23,7 +23,7 @@ PERIOD = ("every", "cron", "table", "tz", "starts", "offset", "anchor", "from", 
 
 
 class Cut(NamedTuple):
-    """How an entity is cut by time. `instances` is None of a static one, and where the period is wrong."""
+    """The way an entity is cut by time. `instances` is None for a static one, and if the period is wrong."""
 
     kind: Kind
     instances: Instances | None
@@ -112,7 +112,8 @@ def _note_alone(fields: Fields, place: Place, what: str, word: str, value: objec
 
 
 def _process(fields: Fields, part: Part | None, period: Part | None, place: Place) -> Instances | None:
-    """When a cumulative entity is processed. A word alone, `day`, is in the zone and the weeks of its period; a mapping says all of it."""
+    """Read when a cumulative entity is processed. A word alone, `day`, is in the zone and the weeks of its period; a
+    mapping states everything itself."""
     if part is None:
         fields.note(place, "kind: cumulative needs process, when it is made again: `process: day`")
         return None

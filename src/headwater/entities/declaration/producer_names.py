@@ -1,4 +1,4 @@
-"""How jobs are written in `produced_by`, and which job such a text may mean."""
+"""The spellings of jobs in `produced_by`, and the jobs that such a text may mean."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ AIRFLOW = "airflow://"
 
 
 def spellings(job: JobName) -> Iterator[str]:
-    """How a job may be written in `produced_by`: `namespace/name`; for Airflow's job `dag.task` also `airflow://namespace/dag/task`."""
+    """Yield the spellings of a job in `produced_by`: `namespace/name`; for Airflow's job `dag.task` also `airflow://namespace/dag/task`."""
     yield f"{job.namespace}/{job.name}"
     space = job.namespace if job.namespace.startswith(AIRFLOW) else AIRFLOW + job.namespace
     yield f"{space}/{job.name}"

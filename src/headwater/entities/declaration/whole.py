@@ -128,7 +128,7 @@ def _shared(each: EntityDeclaration, by_name: Mapping[str, EntityDeclaration]) -
 
 
 def waited_for(link: Link) -> bool:
-    """Whether an instance is held back until all that it needs over this link is there."""
+    """Return whether an instance is held back until all that it needs over this link exists."""
     needed = link.dependency
     if link.edge is None or needed is None or needed.optional or needed.group or needed.minimum:
         return False
@@ -171,7 +171,7 @@ def _from(calendar: Calendar, first: int | None) -> int:
 
 @functools.lru_cache(maxsize=65_536)
 def nested(one: Calendar, other: Calendar, since: int) -> bool:
-    """Whether each period of the longer of these lies between bounds of the shorter, from an instant on."""
+    """Return whether each period of the longer of these calendars lies between bounds of the shorter, from an instant on."""
     if one == other:
         return True
     fine, coarse = sorted((one, other), key=lambda each: each.first - each.end)

@@ -1,7 +1,7 @@
-"""Which `dates` a dependency has, read out of which instances of the upstream the runs of the downstream read. Pure.
+"""Infer the `dates` of a dependency from the upstream instances that the runs of the downstream read. Pure.
 
-Every proposal is a text of the language of dates, and is checked by asking its edge what each instance needs: what is right for nine of ten is taken,
-the plainest first. Where nothing was seen nothing is proposed.
+Every proposal is a text of the language of dates, and is checked by asking its edge what each instance needs: the
+plainest proposal that is right for nine of ten reads is taken. Without reads nothing is proposed.
 """
 
 import datetime as dt
@@ -157,7 +157,7 @@ def _moved(down: Instances, up: Instances, reads: Sequence[Read]) -> Iterator[st
 
 
 def _fitting(edge: Edge, reads: Sequence[Read]) -> int:
-    """How many reads are just what the edge says."""
+    """Return how many reads are exactly what the edge says."""
     every = edge.upstream.all
     fits = 0
     for read in reads:
@@ -169,7 +169,7 @@ def _fitting(edge: Edge, reads: Sequence[Read]) -> int:
 
 
 def _overlaps(reads: Sequence[Read]) -> bool:
-    """Whether the runs of two periods that follow each other read some of the same."""
+    """Return whether the runs of two consecutive periods read some of the same instances."""
     by_ordinal = {read.ordinal: read.used for read in reads}
     return any(bool(used & by_ordinal[at + 1]) for at, used in by_ordinal.items() if at + 1 in by_ordinal)
 

@@ -106,7 +106,7 @@ def of_updates(times: Iterable[float]) -> Cut | None:
 
 
 def begun(period: dict[str, str], instant: int) -> str:
-    """What `from` says of the period that an instant is in."""
+    """Return the text of `from` that means the period which contains an instant."""
     calendar = Instances.of(period).calendar
     start = int(calendar.begins([calendar.at(instant)])[0])
     local = moment(start).astimezone(calendar.zone.info)
@@ -127,7 +127,7 @@ def _called(period: dict[str, str]) -> str:
 
 
 def _fitting(period: dict[str, str], intervals: Sequence[Interval]) -> int:
-    """How many intervals are exactly one period."""
+    """Return how many intervals are exactly one period."""
     try:
         calendar = Instances.of(period).calendar
     except InvalidCalendar:
@@ -146,7 +146,7 @@ def _beginning(period: dict[str, str], starts: Sequence[int]) -> int:
 
 
 def _periods(intervals: Sequence[Interval], zones: tuple[str, ...]) -> Iterator[tuple[dict[str, str], tuple[str, ...]]]:
-    """What these may be periods of, the likeliest first, each with the zones that would do as well."""
+    """Yield the periods that these intervals may be, the likeliest first, each with the zones that fit as well."""
     lengths = Counter(end - start for start, end in intervals)
     length, _ = max(lengths.items(), key=lambda item: (item[1], -item[0]))
     if length <= _DAY // 2 and length % 60 == 0:

@@ -1,1 +1,1 @@
-"""Which instances need which: edges, the graph of entities, and the walks and closures over it."""
+"""Needs between instances: edges, the graph of entities, and the walks and closures over it."""

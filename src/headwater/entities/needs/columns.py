@@ -1,8 +1,9 @@
-"""Which columns of what entities may be wrong because some columns of some are: over what datasets are known to be made from, column by column.
+"""The columns of entities that may be wrong because columns of other entities are: followed column by column over how
+datasets are made.
 
-A dataset that holds no entity is a step on the way, and is passed through. If the sources of a column are unknown, it may be made from any
-column of whatever was read: what is left out is known not to be affected. Columns are told apart by name, whatever its case; `address` and
-`address.zip` are in one another.
+A dataset that holds no entity is a step on the way, and is passed through. If the sources of a column are unknown, it
+may be made from any column that was read: what is left out is certainly not affected. Columns are compared by name
+without case; `address` and `address.zip` are in one another.
 """
 
 import uuid
@@ -31,7 +32,7 @@ def both(one: Columns, other: Columns) -> Columns:
 
 
 def meet(one: Columns, other: Columns) -> bool:
-    """Whether a column is, or is in, any of the others."""
+    """Return whether a column is one of the others, or in one of them."""
     if not one or not other:
         return False
     if ALL in (one, other) or one & other:
@@ -40,10 +41,10 @@ def meet(one: Columns, other: Columns) -> bool:
 
 
 class Way(NamedTuple):
-    """How versions of a dataset were made.
+    """One way in which versions of a dataset were made.
 
-    fed: by dataset read and a column of it, `""` for it as a whole, the columns made from it, `""` for all of them. told: the columns of which it is
-    said what they are made from. columns: all there are; None if unknown.
+    fed: by dataset read and column of it (`""`: the dataset as a whole), the columns made from it (`""`: all of them).
+    told: the columns whose sources are reported. columns: all columns; None if unknown.
     """
 
     fed: Mapping[Dataset, Mapping[str, Columns]]
@@ -97,7 +98,7 @@ class Carried:
 
     @property
     def seen(self) -> int:
-        """How many datasets it is known of what is made from them."""
+        """The number of datasets for which it is known what is made from them."""
         return len(self._made)
 
     def unknown(self) -> set[Dataset]:
@@ -116,7 +117,7 @@ class Carried:
                 return set()
 
     def learn(self, made: Mapping[Dataset, Sequence[JobColumns]]) -> None:
-        """What is made from these; of those that are not in it, nothing."""
+        """Add what is made from the unknown datasets; nothing is made from one that is not in the mapping."""
         for dataset in self.unknown():
             self._made[dataset] = made.get(dataset, ())
 

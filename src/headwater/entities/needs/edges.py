@@ -23,9 +23,11 @@ from headwater.errors import InvalidDates
 
 
 class Edge:
-    """What `need` and `affected` say is exact for what is declared: u is in need({k}) just where k is in affected({u}).
+    """An edge between two entities. `need` and `affected` are exact for what is declared: u is in need({k}) just where
+    k is in affected({u}).
 
-    Of `last_available` they say what may have been used, everything over by then; what was used is chosen by `resolve` and must be recorded.
+    For `last_available` they return what may have been used, everything over by then; `resolve` chooses what was used,
+    and its choice must be recorded.
     """
 
     def __init__(self, downstream: Instances, upstream: Instances, dates: Dates) -> None:
@@ -83,9 +85,11 @@ class Edge:
         return complete.first if complete else None
 
     def resolve(self, ordinal: int, available: Ordinals, now: Instant | None = None) -> Ordinals:
-        """What of the available instances one downstream instance takes: of `last_available` the newest so many, otherwise all that it needs.
+        """Return the available instances that one downstream instance takes: for `last_available` the newest of them,
+        otherwise all that it needs.
 
-        `as_of: now` needs `now` to know what is over. The answer changes as more becomes available: record it with what was made from it.
+        `as_of: now` needs `now` to know what is over. The answer changes as more becomes available: record it with what
+        was made from it.
         """
         meaning = self.dates.meaning
         found = self.need(Ordinals.between(ordinal, ordinal + 1)) & available
@@ -143,10 +147,10 @@ def _counted(downstream: Calendar, upstream: Calendar, steps: int, ordinals: Int
 
 
 def _instants(calendar: Calendar, point: Point, ordinals: Int, *, late: bool) -> Int:
-    """Where each downstream period's window starts, or ends where `late`: never earlier for a later period.
+    """Return where each downstream period's window starts, or ends if `late`: never earlier for a later period.
 
-    A length in days or months is measured on the wall, in dates, from where the period is meant to begin or end (`Calendar.wall`); hours and
-    minutes after it.
+    A length in days or months is measured on the wall, in dates, from where the period is meant to begin or end
+    (`Calendar.wall`); hours and minutes are added after it.
     """
     if point.date is not None:
         return np.full(ordinals.shape, calendar.midnight(point.date))

@@ -30,11 +30,11 @@ COMPLETED = "completed"
 
 
 FAIL, ACCEPT = "fail", "accept"
-"""What `then` says where it names no entity."""
+"""The values of `then` that name no entity."""
 
 
 class Minimum(NamedTuple):
-    """How many of the instances needed will do: `20` (number), `95%` (share, 0 to 1), `-1` (all but so many). One of them is given."""
+    """The least of the instances needed that is enough: `20` (number), `95%` (share, 0 to 1), `-1` (all but so many). One of them is given."""
 
     number: int | None = None
     share: float | None = None
@@ -42,7 +42,7 @@ class Minimum(NamedTuple):
 
 
 class Dependency(NamedTuple):
-    """What a state of an entity needs of another. `dates` None: what the downstream's kind needs by default; of a static one: `static`."""
+    """The need of a state of an entity for another entity. `dates` None: what the downstream's kind needs by default; for a static one: `static`."""
 
     upstream: str
     dates: Dates | None = None
@@ -66,8 +66,11 @@ class Entity(NamedTuple):
 
 
 class Wrong(NamedTuple):
-    """What does not fit together. `entity`, its `state` and the `place` of the dependency in it say what it is about, as far as it is about one;
-    of an entity that is declared twice `place` is the second's place among all entities. `row`: the table and row of a dependency's `custom`.
+    """A contradiction in a graph.
+
+    `entity`, its `state` and the `place` of the dependency in it say what it is about, as far as it is about one; of an
+    entity that is declared twice `place` is the second's place among all entities. `row`: the table and row of a
+    dependency's `custom`.
     """
 
     text: str
@@ -93,7 +96,7 @@ class Link(NamedTuple):
 
     @property
     def carried(self) -> bool:
-        """Whether it is what `Snapshot("carry")` needs of itself without saying so: the one before it that exists."""
+        """True if the link is what `Snapshot("carry")` needs of itself without declaring it: the last existing instance before."""
         return self.dependency is None
 
     def __str__(self) -> str:
@@ -164,7 +167,7 @@ class Graph:
         return self._every[name]
 
     def cyclic(self, component: tuple[str, ...]) -> bool:
-        """Whether an instance of it may need others of it."""
+        """Return whether an instance of the component may need other instances of it."""
         return len(component) > 1 or any(link.upstream == component[0] for link in self._upstream[component[0]])
 
     def _links(self, entity: Entity, problems: list[Wrong]) -> Iterator[Link]:
@@ -264,7 +267,7 @@ def _table_problem(wrong: HeadwaterError) -> Iterator[tuple[tuple[str, ...], str
 
 
 def _misplaced(entity: Entity, dependency: Dependency) -> Iterator[str]:
-    """What a dependency says of waiting that could never hold."""
+    """Yield each statement of a dependency about waiting that could never hold."""
     if dependency.wait is not None and entity.instances is None:
         yield "wait counts from the end of a period, and a static entity has none"
     if dependency.then != FAIL and dependency.wait is None:
@@ -278,6 +281,6 @@ _STATIC = Dates.of("static")
 
 
 def _near(name: str, known: Iterable[str]) -> str:
-    """What may have been meant."""
+    """Return a hint at the most similar known name; "" if none is similar."""
     near = difflib.get_close_matches(name, list(known), 1)
     return f"; did you mean {near[0]!r}?" if near else ""

@@ -1,4 +1,5 @@
-"""What an entity's kind makes of wrong upstream instances: which of its own are wrong then, and what is the least that repairs them.
+"""The kinds of entities: which of an entity's instances are wrong because of wrong upstream instances, and the least
+that repairs them.
 
 | kind | instance k holds | wrong because of u | repair |
 |---|---|---|---|
@@ -6,7 +7,7 @@
 | `Sliding` | the window that ends with its period | the same: as many as windows reach u | those, in any order |
 | `Snapshot`, rebuild | everything up to its end | the same: of `everything` all that end after u begins | the newest, unless all are wanted |
 | `Snapshot`, carry | k - 1 and what was new | these and all after, until one was made anew | those, in order |
-| `Static` | versions without dates | who used the version | the version, then they |
+| `Static` | versions without dates | the instances that used the version | the version, then those |
 | `Cumulative` | a period revised again and again | of each period the revisions from the first that read u on | the last, or all in order |
 
 Declarations give what *could* have been used. Recorded reads are exact: the caller intersects with them.
@@ -24,7 +25,7 @@ from headwater.entities.time.zones import seconds
 
 
 class Repair(NamedTuple):
-    """What to make again, ascending, and one after the other if `ordered`; `left` stays wrong and gets the mark `wont_fix`."""
+    """The instances to make again, ascending, and one after the other if `ordered`; `left` stays wrong and gets the mark `wont_fix`."""
 
     redo: Ordinals
     ordered: bool = False
@@ -52,7 +53,7 @@ class Sliding(NamedTuple):
 
     @property
     def default_dates(self) -> str:
-        """What a dependency that says no dates needs."""
+        """The dates of a dependency that declares none."""
         return f"last {self.window}"
 
     def tainted(self, edge: Edge, changed: Ordinals, exist: Ordinals) -> Ordinals:
@@ -75,7 +76,7 @@ class Snapshot(NamedTuple):
         return self.spread(edge.affected(changed, exist), exist, rebuilt)
 
     def spread(self, bad: Ordinals, exist: Ordinals, rebuilt: Ordinals = NONE) -> Ordinals:
-        """What is wrong when these are, whatever made them so: they alone, or where snapshots are carried on all after them too."""
+        """Return the instances that are wrong if these are, whatever the cause: only these, or all after them too if snapshots are carried on."""
         return bad & exist if self.mode == "rebuild" else carried(bad, exist, rebuilt)
 
     def repair(self, tainted: Ordinals, exist: Ordinals, what: Literal["latest", "all"] | int = "latest") -> Repair:
@@ -178,7 +179,7 @@ class Cumulative(NamedTuple):
         return Revisions(periods[some], first[some], end[some])
 
     def repair(self, tainted: Revisions) -> Revisions:
-        """What to make again: where each revision is made from all the data the last one only, otherwise all in order."""
+        """Return the revisions to make again: only the last one if each is made from all the data, otherwise all in order."""
         if self.mode == "incremental":
             return tainted
         return tainted._replace(first=tainted.end - 1)

@@ -1,7 +1,8 @@
-"""How far back a dependency reaches, in time and in periods: what makes a chain of needs come to an end, and lets long ones be closed at once.
+"""The lag of a dependency, in time and in periods. With it a chain of needs is shown to end, and long chains are closed
+at once.
 
-Followed around a cycle of entities, needs have to lead to earlier and earlier periods; otherwise an instance needs itself. Where the least lag of
-each dependency is known, a cycle whose lags together are positive is sure to end.
+Followed around a cycle of entities, needs have to lead to earlier and earlier periods; otherwise an instance needs
+itself. If the least lag of each dependency is known, a cycle whose lags together are positive is sure to end.
 """
 
 import functools

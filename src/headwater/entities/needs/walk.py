@@ -20,10 +20,11 @@ Map = Callable[[Ordinals], Ordinals]
 
 
 class Facts(NamedTuple):
-    """What is known beyond the declarations. None: nothing.
+    """Facts beyond the declarations. None: no facts.
 
-    exist: an entity's instances that exist; otherwise all that there may be, and of a static one version 0.
-    cuts: the downstream instances that did not use a link at all: a snapshot made anew, a version that did not read the day before.
+    exist: an entity's instances that exist; otherwise all that there may be, and of a static one version 0. cuts: the
+    downstream instances that did not use a link at all: a snapshot made anew, a version that did not read the day
+    before.
     """
 
     exist: Callable[[str], Ordinals] | None = None
@@ -123,7 +124,7 @@ class Walk:
                 reached[name] = self._interned(reached[name])
 
     def _chain(self, link: Link, roots: Ordinals) -> Map | None:
-        """What an entity comes to over a link to itself, at once. None where only step by step will do."""
+        """Return a function from seeds to all instances that they reach over an entity's link to itself. None if the walk must go step by step."""
         cuts, exist = self._cuts(link), self.exist(link.downstream)
         if link.carried:
             if self.forward:
@@ -153,7 +154,8 @@ class Walk:
         return (lambda seeds: _stable(seeds, [chain, step])) if odd else chain
 
     def _over(self, link: Link, some: Ordinals) -> Ordinals:
-        """What exists and is come to over one link from `some`. What was looked up before is known by the objects, which `_one` keeps alive."""
+        """Return the existing instances that one link reaches from `some`. Earlier results are looked up by object;
+        `_one` keeps the objects alive."""
         target = self.exist(link.downstream if self.forward else link.upstream)
         edge = link.edge
         cuts = self._cuts(link)
@@ -177,7 +179,7 @@ class Walk:
         return found
 
     def _image(self, edge: Edge, some: Ordinals) -> Ordinals:
-        """What needs any of `some` in all the time in which anything of the downstream's calendar exists."""
+        """Return the instances that need any of `some`, in all the time in which anything of the downstream's calendar exists."""
         key = (id(edge if edge.clipped else edge.spans), id(some))
         found = self._images.get(key)
         if found is None:

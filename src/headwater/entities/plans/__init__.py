@@ -1,1 +1,1 @@
-"""What to make again, in which order, in which runs, and what that takes."""
+"""Plans: what to make again, in which order, in which runs, and how long that takes."""

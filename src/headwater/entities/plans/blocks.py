@@ -1,10 +1,12 @@
-"""What is made by the same runs, in which order, and the number of every item: a plan in the form of runs, without listing every item.
+"""Blocks of instances made by the same runs, in order, with the number of every item: a plan in the form of runs,
+without listing every item.
 
-A block is what one producer makes of some entities: a set of runs, cut into items of at most so many runs next to each other. Entities of one
-producer share a block, and with it each run, unless something of another producer comes between them: then the producer runs twice, first for one and
-then for the other. Blocks go in topological order. Entities that need each other in turns go together, one run at a time, in order of time.
+A block is what one producer makes of some entities: a set of runs, cut into items of at most so many adjacent runs.
+Entities of one producer share a block, and with it each run, unless an entity of another producer comes between them:
+then the producer runs twice, first for one and then for the other. Blocks go in topological order. Entities that need
+each other in turns go together, one run at a time, in order of time.
 
-No item is an object here: a block knows by arithmetic which of its items holds a run, so a plan costs what runs of ordinals cost.
+No item is an object here: a block computes which of its items holds a run, so a plan costs what runs of ordinals cost.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +25,7 @@ UNLIMITED = 1 << 40
 
 
 class Block:
-    """What one producer makes of `instances`, by entity. `most`: runs in one item.
+    """The instances that one producer makes, by entity (`instances`). `most`: runs in one item.
 
     After `close`: `runs`, and `count` items. Items have places from 0 on, ascending in time, and numbers, which are those of the plan.
     """
@@ -103,7 +105,7 @@ class Block:
         return Ordinals.joined(starts[0], ends[1]) & self.runs
 
     def makes(self, runs: Ordinals) -> dict[str, Ordinals]:
-        """What these runs make."""
+        """Return the instances that these runs make, by entity."""
         found = {name: made.instances(runs, self.instances[name]) for name, made in self.made.items()}
         return {name: some for name, some in found.items() if some}
 
@@ -119,12 +121,12 @@ class Stage:
 
     @property
     def level(self) -> int:
-        """How many stages must be done before, one after the other."""
+        """The number of stages that must be done before, one after the other."""
         return self.blocks[0].level
 
     @property
     def count(self) -> int:
-        """How many items."""
+        """The number of items."""
         return sum(block.count for block in self.blocks)
 
     def number(self, start: int, newest_first: bool) -> None:
@@ -159,9 +161,8 @@ class Grouping:
         self._append([block], set())
 
     def shared(self, block: Block, run: tuple[object, ...], fits: Callable[[Block], bool]) -> None:
-        """What one producer makes together: with what it makes for earlier calls with the same `run`, where no other stage is in between and the
-        block that is there `fits`; otherwise by itself.
-        """
+        """Add what one producer makes together: to a block of an earlier call with the same `run` if no other stage
+        lies between and the block `fits`; otherwise as a stage of its own."""
         names = list(block.made)
         before = self._before(names)
         for place in self._by_run.get(run, ()):

@@ -56,14 +56,15 @@ def impact(
     restorable: Sets | None = None,
     snapshots: Mapping[str, Literal["latest", "all"] | int] | None = None,
 ) -> Impact:
-    """What follows from `runs`: by producer, periods of its calendar (of its entities' where it has none).
+    """Compute the impact of `runs`: by producer, periods of its calendar (of its entities' calendar if it has none).
 
-    mode: `tainted`: what they made is wrong, and all that exists and used it. `failed`: what they should have made is not there or not right; then
-    also what depends on it and is `due`, whether it exists or not: runs that waited for it have not run yet.
-    exist: instances that there are; existing: runs that there are, by producer. due: instances that there are or should be by now; those that
-    exist where it is not said. The rest as in `plan`.
+    mode: `tainted`: what they made is wrong, and so is everything that exists and used it. `failed`: what they should
+    have made is missing or not right; then also what depends on it and is `due`, whether it exists or not: runs that
+    waited for it have not run yet. exist: existing instances; existing: existing runs, by producer. due: instances that
+    exist or should exist by now; default: those that exist. The other arguments are those of `plan`.
 
-    InvalidPlan where a producer makes nothing that is known, or where runs of a producer without a calendar would be of several.
+    InvalidPlan if a producer makes nothing that is known, or if runs of a producer without a calendar would be of
+    several.
     """
     mine = {name: each for name, each in producers.items() if each.name in runs and name in graph.entities}
     for producer in runs.keys() - {each.name for each in mine.values()}:

@@ -80,13 +80,13 @@ def _run(name: str, how: ProducerRuns, producer: Producer | None) -> tuple[objec
 
 
 def _fits(graph: Graph, newest_first: bool, names: Sequence[str], known: Block) -> bool:
-    """Whether these can be made by the runs of a block: nothing that they need of it is made by a later one."""
+    """Return whether the runs of a block can make these entities: nothing that they need of the block is made by a later run."""
     links = [link for name in names for link in graph.upstream(name) if link.upstream in known.made]
     return all(_onward(graph, link) and (not newest_first or _at_once(link)) for link in links)
 
 
 def _onward(graph: Graph, link: Link) -> bool:
-    """Whether all that is needed ends no later than who needs it, and so is made by the same run or an earlier one."""
+    """Return whether all needed instances end no later than the one that needs them, so that the same run or an earlier one makes them."""
     if link.carried:
         return True
     if any(isinstance(graph.entities[name].kind, Cumulative) for name in (link.downstream, link.upstream)):
@@ -95,7 +95,7 @@ def _onward(graph: Graph, link: Link) -> bool:
 
 
 def _at_once(link: Link) -> bool:
-    """Whether an instance needs nothing but what the same run makes."""
+    """Return whether an instance needs nothing but what the same run makes."""
     edge = link.edge
     return edge is not None and edge.downstream.calendar == edge.upstream.calendar and edge.dates.meaning == Meaning()
 

@@ -1,10 +1,11 @@
-"""What to do so that what is wrong is right again: the fewest runs, in an order in which each finds what it needs, and what cannot be repaired.
+"""Plan the repair of wrong instances: the fewest runs, in an order in which each finds its inputs, and the instances
+that cannot be repaired.
 
     found = plan(graph, {"reads": hours, "report": weeks}, exist=exist, producers={"reads": Producer("airflow://prod/reads/load", days)})
     found.page(0, 100)
 
-What is planned is the declared repair: whether a result turns out the same as before is known only when its run is over. Nothing is executed or
-kept here, and no clock is looked at.
+The plan is the declared repair: whether a result turns out the same as before is known only when its run is over.
+Nothing here executes or stores a plan, or looks at a clock.
 """
 
 import datetime as dt
@@ -110,7 +111,7 @@ class Plan:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many instances are made right, by entity."""
+        """The number of instances that are made right, by entity."""
         return {name: some.count for name, some in self.makes.items()}
 
     def groups(self) -> list[Group]:
@@ -218,17 +219,17 @@ def plan(
     tiers: Mapping[str, str] | None = None,
     seconds: Mapping[str, float] | None = None,
 ) -> Plan:
-    """How to make right what is `wrong`, by entity: tainted, inherited, or missing and wanted.
+    """Plan how to make right what is `wrong`, by entity: tainted, inherited, or missing and wanted.
 
-    exist: what there is. roots: those that are wrong by themselves. producers: by entity; of others a person must make what is wrong.
-    unrepairable: by reason (frozen, retention, wont_fix …) and entity; instances that are not wrong are ignored.
-    restorable: of which a right version is stored, made from the inputs that it would be made from again.
-    snapshots: which versions of rebuilt snapshots to make again; default: the latest.
-    newest_first: each producer's latest runs come first. Only where no entity needs its own past.
-    tiers: how important an entity is, and seconds: what a producer takes for one period; they say which items have the first turn, and nothing else.
+    exist: existing instances. roots: those that are wrong by themselves. producers: by entity; a person must make the
+    others. unrepairable: by reason (frozen, retention, wont_fix …) and entity; instances that are not wrong are
+    ignored. restorable: instances with a stored right version, made from the inputs that they would be made from again.
+    snapshots: which versions of rebuilt snapshots to make again; default: the latest. newest_first: each producer's
+    latest runs come first. Only if no entity needs its own past. tiers: how important an entity is, and seconds: how
+    long a producer takes for one period; they only decide which items go first.
 
-    InvalidPlan where names are unknown, producers contradict each other, or there is no order. Declared needs are what is gone by: of
-    `last_available` all that may be used.
+    InvalidPlan if names are unknown, producers contradict each other, or there is no order. The plan follows declared
+    needs: for `last_available` all that may be used.
     """
     producers, restorable = producers or {}, restorable or {}
     wrong = {name: some for name, some in wrong.items() if some}
@@ -266,7 +267,7 @@ def plan(
 
 
 def _descend(graph: Graph, exist: Sets, wrong: Sets, never: Sets, restore: Sets) -> dict[str, Ordinals]:
-    """What of the wrong needs anything of `never`, or of what does. What is restored needs nothing, and what is right is right."""
+    """Return the wrong instances that need anything of `never`, directly or not. Restored instances need nothing, and right ones stay right."""
     there = {name: exist.get(name, NONE) | wrong.get(name, NONE) for name in graph.entities}
     cuts = {name: (some - wrong.get(name, NONE)) | restore.get(name, NONE) for name, some in there.items()}
     walk = Walk(graph, Facts(there.__getitem__, cuts=lambda link: cuts[link.downstream]), forward=True)

@@ -1,7 +1,9 @@
-"""Which items of a plan go first where several could: those that a more important tier waits for, and of these the ones with the longest way to go.
+"""The order in which the items of a plan go if several could: those that a more important tier waits for, then those
+with the longest way to go.
 
-The order is one of all items in which none comes before what it needs, so no worker is ever stuck. It is made of sets of numbers, a few for
-each stage, and costs about as much as the plan did. Numbers stay what they are. Where no entity has a tier their order is this one.
+In this order of all items none comes before what it needs, so no worker is ever stuck. It consists of sets of numbers,
+a few for each stage, and costs about as much as the plan did. Numbers do not change. If no entity has a tier, the order
+is that of the numbers.
 """
 
 import re
@@ -109,7 +111,7 @@ def _takes(stage: Stage, seconds: Mapping[str, float], *, in_turn: bool) -> floa
 
 
 def is_chained(graph: Graph, block: Block) -> bool:
-    """Whether an item may need the one before it."""
+    """Return whether an item may need the one before it."""
     links = [link for name in block.made for link in graph.upstream(name) if link.upstream in block.made]
     chained = any(made.chained for made in block.made.values())
     return chained or any(link.edge is None or link.edge.dates.meaning != Meaning() for link in links)

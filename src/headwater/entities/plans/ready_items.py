@@ -33,7 +33,7 @@ def free(plan: Plan, over: Ordinals, left: Ordinals) -> Ordinals:
 
 
 def _makes(plan: Plan, at: int, over: Ordinals) -> Iterator[tuple[str, Ordinals]]:
-    """What the items of a stage that are not over make."""
+    """Yield the instances, by entity, that the unfinished items of a stage make."""
     stage = plan.stages[at]
     some = Ordinals.between(stage.start, stage.start + stage.count) - over
     for block in stage.blocks if some else ():

@@ -1,7 +1,8 @@
-"""Which run of a producer makes which instances: a daily run makes 24 hours, a weekly one the week, a revision a period once more.
+"""The instances that each run of a producer makes: a daily run makes 24 hours, a weekly one the week, a revision a
+period once more.
 
-It is one map of ordinals read both ways (`spans.py`), from an entity's periods to the periods of its producer's runs. Nothing here knows which runs
-there were; a run is the ordinal of a period.
+It is one map of ordinals read both ways (`spans.py`), from an entity's periods to the periods of its producer's runs.
+Nothing here knows which runs existed; a run is the ordinal of a period.
 """
 
 import functools
@@ -17,11 +18,11 @@ from headwater.entities.time.spans import Spans
 
 
 class Producer(NamedTuple):
-    """What makes instances of an entity: `airflow://prod/reads/compute`, a package.
+    """The job or package that makes instances of an entity: `airflow://prod/reads/compute`.
 
-    calendar: of its runs; None: one run for each instance. Otherwise a period is made by the run in whose period it ends, so a run a day makes the
-    hours of that day, and of a week that of the week's last day makes it.
-    max_periods: how many periods one run may be asked for, next to each other. pool: what it shares its slots with.
+    calendar: of its runs; None: one run for each instance. Otherwise a period is made by the run in whose period it
+    ends: a daily run makes the hours of its day, and the run of a week's last day makes the week. max_periods: how many
+    adjacent periods one run may be asked for. pool: the name of the pool that it shares its slots with.
     """
 
     name: str
@@ -31,7 +32,8 @@ class Producer(NamedTuple):
 
 
 class ProducerRuns(NamedTuple):
-    """How one entity is made. `calendar`: of the runs, None of a static entity's. `spans` None: run k makes instance k and nothing else.
+    """The runs that make one entity. `calendar`: of the runs, None for a static entity's. `spans` None: run k makes
+    instance k and nothing else.
 
     chained: an instance needs all of its runs, one after the other, not the last one alone.
     """
@@ -58,7 +60,8 @@ class ProducerRuns(NamedTuple):
 
 
 def producer_runs(entity: Entity, producer: Producer | None) -> ProducerRuns:
-    """How a producer makes an entity; None: by hand, one by one. A cumulative entity's runs are always those of its process."""
+    """Return the runs with which a producer makes an entity; None: by hand, one by one. A cumulative entity's runs are
+    always those of its process."""
     if entity.instances is None:
         return ProducerRuns(None)
     own = entity.instances.calendar

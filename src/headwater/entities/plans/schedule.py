@@ -1,12 +1,12 @@
-"""How long a plan takes and what it costs, before it is begun.
+"""Estimate how long a plan takes and what it costs, before it begins.
 
-A list schedule: a ready item starts in the order of its turn (`priority.py`) as soon as its producer, its pool and the whole plan have a slot
-and the window is open. Every run takes its producer's median, or, for the other figure, every run takes its 95th percentile: all being slow at once
-is rare, so p95 is late rather than early.
+A list schedule: a ready item starts in the order of its turn (`priority.py`) as soon as its producer, its pool and the
+whole plan have a slot and the window is open. Every run takes its producer's median, or, for the other figure, its 95th
+percentile: all runs being slow at once is rare, so p95 is late rather than early.
 
-Up to `EXACT` items are placed one by one. Above that stages are: each begins when those it needs are over, and takes its work divided by its slots;
-and the plan ends no earlier than the work of each producer or pool divided by its slots. This is too late for stages that could overlap, and too
-early for stages that share slots. `approximate` is true then.
+Up to `EXACT` items are placed one by one. Above that stages are: each begins when those it needs are over, and takes
+its work divided by its slots; and the plan ends no earlier than the work of each producer or pool divided by its slots.
+This is too late for stages that could overlap, and too early for stages that share slots. `approximate` is true then.
 """
 
 import heapq
@@ -25,7 +25,7 @@ EXACT = 2_000
 
 
 class Usage(NamedTuple):
-    """What one run of a producer takes for one period: seconds, and bytes and money where they are known. Of n periods it takes n times that."""
+    """The cost of one run of a producer for one period: seconds, and bytes and money if they are known. A run of n periods takes n times that."""
 
     p50: float
     p95: float
@@ -34,7 +34,7 @@ class Usage(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How many items may go on at the same time: of a producer, of a pool, of all. Nothing said: any number. Items begin only in the `window`."""
+    """The number of items that may run at the same time: of a producer, of a pool, of all; unlimited if absent. Items begin only in the `window`."""
 
     producers: Mapping[str, int] = {}
     pools: Mapping[str, int] = {}
@@ -143,7 +143,7 @@ def _slots(producer: Producer | None, action: str, limits: Limits) -> list[tuple
 def _placed(
     items: list[Item], blocks: list[Block], plan: Plan, seconds: list[float], limits: Limits, begin: int
 ) -> dict[str, float]:
-    """When each entity is right, item by item."""
+    """Return when each entity is right, placing item by item."""
     which = {id(block): nth for nth, block in enumerate(blocks)}
     of = [which[id(plan.block(item.number))] for item in items]
     slots = [_slots(block.producer, block.action, limits) for block in blocks]
@@ -197,7 +197,7 @@ def _readers(items: list[Item]) -> list[list[int]]:
 
 
 def _by_stages(plan: Plan, seconds: list[float], limits: Limits) -> dict[str, float]:
-    """When each entity is right, stage by stage."""
+    """Return when each entity is right, placing stage by stage."""
     ends: dict[str, float] = {}
     over: list[float] = []
     at = 0

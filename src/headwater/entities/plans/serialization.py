@@ -48,7 +48,7 @@ class Inputs(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> "Inputs":
-        """What `text` wrote."""
+        """Return the inputs that `text` wrote."""
         said = json.loads(text)
         return cls(
             _sets(said["wrong"]),

@@ -60,7 +60,7 @@ class Window(NamedTuple):
         return int(opens[nth]), int(closes[nth])
 
     def opens(self, at: dt.datetime) -> dt.datetime | None:
-        """When it opens next; None where it is open."""
+        """Return when the window opens next; None if it is open."""
         opens, _ = self.opening(seconds(at))
         return moment(opens) if opens > seconds(at) else None
 

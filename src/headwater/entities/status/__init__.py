@@ -1,1 +1,1 @@
-"""What is known of instances: their states, the versions they were made in, and what is wrong because something else is."""
+"""The status of instances: their states, the versions they were made in, and those that are wrong because others are."""

@@ -1,4 +1,4 @@
-"""Where status and storage differ, and which of what is gone was meant to go. Sets in, sets out; who lists storage is not known here."""
+"""Differences between status and storage, and which of what is gone was meant to go. Sets in, sets out; how storage is listed is not known here."""
 
 import datetime as dt
 from typing import NamedTuple
@@ -29,9 +29,10 @@ class Drift(NamedTuple):
 
 
 def drift(marks: Marks, stored: Ordinals, *, over: Ordinals, expired: Ordinals, spoken_of: Ordinals) -> Drift:
-    """What of an entity differs. `marks` and `stored` are of the same instances.
+    """Return the differences of an entity. `marks` and `stored` cover the same instances.
 
-    over: whose periods have ended. expired: what retention does not keep any more. spoken_of: what was reported while storage was listed.
+    over: instances whose periods have ended. expired: instances past their retention. spoken_of: instances reported
+    while storage was listed.
     """
     there = marks.exist
     moving = marks.of("running", "repairing") | spoken_of

@@ -1,4 +1,4 @@
-"""How instances were made, version by version, for `propagation.py`. `recorded_reads.py` builds it from records.
+"""The histories of instances, version by version, for `propagation.py`. `recorded_reads.py` builds them from records.
 
 A version of an instance is the current one, or it is past. The record of a reader does not distinguish several past versions.
 """

@@ -1,14 +1,17 @@
-"""Which versions an incident makes wrong, as marks of instances: when it is opened, after a repair, and when it is dismissed.
+"""The versions that an incident makes wrong, as marks of instances: when it is opened, after a repair, and when it is
+dismissed.
 
-A version is wrong because of an incident where it was condemned, or read a version that is wrong; unless content equal to its own replaced it and is
-right. Marks describe current versions. Of earlier ones they record one fact: `repaired`, that some version of the instance was wrong and was
-replaced or deleted. If that is less than the versions would show, the answer is that an instance is wrong, never that it is right:
+A version is wrong because of an incident if it was condemned, or read a version that is wrong; unless content equal to
+its own replaced it and is right. Marks describe current versions. Of earlier ones they record one fact: `repaired`,
+that some version of the instance was wrong and was replaced or deleted. If that is less than the versions would show,
+the answer is that an instance is wrong, never that it is right:
 
 - of an instance with `repaired`, which of its versions a reader read is not told apart when it is asked what else is wrong still;
 - of a snapshot without a record of what it was carried on from, any before it may have been it: record it when it is made;
 - of an instance made more than twice before an incident was opened, all versions but the current one are taken for one.
 
-Nothing here decides what is allowed (`transitions.py`) or reads what was recorded: the caller has the versions, and passes what they say.
+Nothing here decides what is allowed (`transitions.py`) or reads what was recorded: the caller has the versions, and
+passes what they say.
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -49,16 +52,16 @@ class Incident(NamedTuple):
 
 
 class Version(NamedTuple):
-    """What one run left behind of some instances of an entity.
+    """The version that one run wrote of some instances of an entity.
 
-    began: when the run began, in seconds: it ran the code there was then. code: which, `""` if unknown.
-    read: by upstream what it had read, as it was before the run wrote anything. Of an upstream that is not in it nothing was recorded, and what is
-    declared counts; of itself then what the run makes in one go is made in order, each of what it had just made.
-    replaced: by upstream, what was made again with other content, or deleted, after the run had read it, or began where nothing is recorded. Where
-    nothing is recorded, also what would have been read otherwise: of something static what was the newest until then, of the snapshots of the entity
-    itself those that were made since for the first time.
-    same: those with the same content as the version that they replace; of a version that is judged twice all of them.
-    spared: by incident the upstreams of which it did not use what is wrong.
+    began: when the run began, in seconds: it ran the code there was then. code: which, `""` if unknown. read: by
+    upstream the instances it had read, as they were before the run wrote anything. For an upstream that is not in it
+    nothing was recorded, and the declaration counts; for the entity itself, what the run makes in one go is then made
+    in order, each from what it had just made. replaced: by upstream, what was made again with other content, or
+    deleted, after the run had read it, or began if nothing is recorded. If nothing is recorded, also what would have
+    been read otherwise: of a static upstream the newest version until then, of the snapshots of the entity itself those
+    that were made since for the first time. same: those with the same content as the version that they replace; of a
+    version that is judged twice all of them. spared: by incident the upstreams of which it did not use what is wrong.
     right: those that a person says are not wrong themselves.
     """
 
@@ -105,10 +108,11 @@ def opened(
 
 
 def judged(graph: Graph, version: Version, known: Known, incidents: Iterable[Incident]) -> Verdict:
-    """What is wrong of a new version, by incident; `known` is as it was before, or with what `status.after` made of it, which is the same here.
+    """Return what is wrong of a new version, by incident.
 
-    `incidents`: those not retracted that name the entity. What the version used is wrong where that is marked, so that incidents it inherits need not
-    be given. KeyError for an entity that is not in the graph.
+    `known` is as it was before, or with what `status.after` made of it, which is the same here. `incidents`: those not
+    retracted that name the entity. What the version used is wrong if it is marked so, so incidents that it inherits
+    need not be given. KeyError for an entity that is not in the graph.
     """
     name, made = version.entity, version.instances
     marks = _of(known, name)
@@ -222,7 +226,7 @@ def _inherited(graph: Graph, version: Version, known: Known, incident: str, itse
 
 
 def _could(version: Version, known: Known, upstream: str, incident: str) -> Ordinals:
-    """What a version may have used of an upstream of which nothing was recorded, and is wrong: as it is now, or was until it was made again."""
+    """Return the wrong instances that a version may have used of an upstream without recorded reads: wrong now, or until they were made again."""
     marks = _of(known, upstream)
     replaced = version.replaced.get(upstream, NONE)
     return _wrong(marks, incident) | (marks.get(Mark("repaired", incident), NONE) & replaced)
@@ -233,7 +237,7 @@ def _newest(some: Ordinals) -> Ordinals:
 
 
 def _readers(graph: Graph, version: Version, upstream: str, wrong: Ordinals) -> Ordinals:
-    """Which instances read these. The run read them for all it made: where dates say for which it needed them, it was for those."""
+    """Return the instances that read these. The run read them for all it made; if dates say for which it needed them, it was for those."""
     if not wrong:
         return NONE
     found = need = NONE
@@ -247,7 +251,8 @@ def _readers(graph: Graph, version: Version, upstream: str, wrong: Ordinals) -> 
 
 
 def _onward(version: Version, graph: Graph, known: Known, incident: str, seeds: Ordinals) -> Ordinals:
-    """What else of a new version of an entity that needs itself is wrong: from what it had before, and from one instance it makes to the next."""
+    """Return what else is wrong of a new version of an entity that needs itself: from what it had before, and from one
+    instance it makes to the next."""
     made = version.instances
     read = version.read.get(version.entity)
     if read is None:

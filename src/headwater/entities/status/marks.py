@@ -1,4 +1,5 @@
-"""What is known of an entity's instances, as sets of ordinals: which are completed, which are running, which are wrong because of which incident.
+"""The marks of an entity's instances, as sets of ordinals: which are completed, which are running, which are wrong
+because of which incident.
 
 A mark is a kind and what it refers to. Kinds belong to axes that do not exclude each other: an instance may be completed, running anew and tainted
 at once. Which changes are allowed is `transitions.py`; nothing here knows what a mark means beyond the sets that every caller asks for.
@@ -53,7 +54,7 @@ class Marks(Mapping[Mark, Ordinals]):
 
     @property
     def exist(self) -> Ordinals:
-        """What there is: instances with at least one state."""
+        """The existing instances: those with at least one state."""
         return self.of("state")
 
     @property
@@ -63,7 +64,7 @@ class Marks(Mapping[Mark, Ordinals]):
 
     @property
     def refused(self) -> Ordinals:
-        """What must not be read by default: wrong, suspect, quarantined or deleted."""
+        """The instances that must not be read by default: wrong, suspect, quarantined or deleted."""
         return self.of("tainted", "inherited", "suspect", "quarantined", "deleted")
 
     def within(self, window: Ordinals) -> "Marks":
@@ -129,7 +130,7 @@ def replayed(changes: Iterable[tuple[str, str, int, int, bool]]) -> Marks:
 
 
 def difference(before: Marks, after: Marks) -> Iterator[tuple[Mark, Ordinals, bool]]:
-    """What changed, mark by mark: which instances lost it (False), which got it (True)."""
+    """Yield the changes, mark by mark: which instances lost it (False), which got it (True)."""
     for mark in {**before, **after}:
         was, now = before.get(mark, NONE), after.get(mark, NONE)
         if was is now:

@@ -1,6 +1,7 @@
-"""Which instances of one upstream may be read, and why the others may not: sets of marks in, sets with reasons out.
+"""The instances of one upstream that may be read, and why the others may not: sets of marks in, sets with reasons out.
 
-Whether what is missing matters is `readiness.py`. Nothing here knows of dependencies beyond the states they accept.
+`readiness.py` decides whether missing instances matter. Nothing here knows of dependencies beyond the states they
+accept.
 """
 
 from collections.abc import Collection, Iterator
@@ -52,7 +53,8 @@ _REFUSED: tuple[tuple[Why, tuple[Kind, ...]], ...] = (
 
 
 def readable(marks: Marks, among: Ordinals, states: Collection[str], *, accept_tainted: bool) -> Ordinals:
-    """Which of `among` have one of these states and are right. `accept_tainted`: wrong and suspect ones too, but nothing quarantined.
+    """Return those of `among` that have one of these states and are right. `accept_tainted`: wrong and suspect ones
+    too, but nothing quarantined.
 
     An instance with the mark `deleted` does not exist, regardless of its reported state.
     """
@@ -71,9 +73,11 @@ def readable(marks: Marks, among: Ordinals, states: Collection[str], *, accept_t
 def reasons(
     entity: Entity, every: Ordinals, lacking: Ordinals, marks: Marks, states: Collection[str], now: int, due: int
 ) -> Iterator[Missing]:
-    """Why instances of an entity may not be read: each of `lacking` for exactly one reason, the first of `Why` that holds.
+    """Yield why instances of an entity may not be read: each of `lacking` for exactly one reason, the first of `Why`
+    that holds.
 
-    `every`: all its instances there may ever be; `due`: in how many seconds after its period's end one is expected.
+    `every`: all its instances there may ever be; `due`: how many seconds after its period's end an instance is
+    expected.
     """
     name = entity.name
     if lacking:

@@ -82,7 +82,7 @@ class _Round:
             fresh = self._fresh(self._rows(walked))
 
     def _fresh(self, found: Mapping[bool, Sets]) -> dict[bool, dict[str, Ordinals]]:
-        """What has not been reached before, of current versions (False) and past ones (True)."""
+        """Return the instances not reached before, of current versions (False) and past ones (True)."""
         past = _new(found[True], self.past)
         # Which of several past versions was read is unknown.
         return {
@@ -115,7 +115,7 @@ class _Round:
         return cuts | self._known.unrecorded.get(link.downstream, NONE) if self._recorded else cuts
 
     def _onward(self, name: str, some: Ordinals, past: bool) -> Iterator[tuple[str, bool, Ordinals]]:
-        """What only rows lead to: entity, whether it is a past version, instances."""
+        """Yield what only rows lead to: entity, whether it is a past version, instances."""
         readers = self._known.readers.get((name, past))
         if readers is not None:
             yield from self._readers(name, readers, some)

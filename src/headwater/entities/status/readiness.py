@@ -36,10 +36,11 @@ from headwater.errors import InvalidQuestion, NotFound
 
 
 class Prospect(NamedTuple):
-    """Whether one state may be made.
+    """The readiness of one state.
 
-    pins: by upstream what to read, exactly: of a state that is not ready what of it is there so far. Of static ones version 0.
-    missing: of each dependency in turn what may not be read; of a ready state what it was accepted without, never hidden.
+    pins: by upstream what to read, exactly: for a state that is not ready, what exists of it so far. Version 0 of
+    static upstreams. missing: of each dependency in turn what may not be read; for a ready state what it was accepted
+    without, never hidden.
     """
 
     state: str
@@ -107,12 +108,12 @@ def readiness(
     state: str | None = None,
     due: Mapping[str, int] = {},
 ) -> Readiness:
-    """Whether an instance may be made, by state; of one state only where that is given.
+    """Return whether an instance may be made, by state; only for `state` if that is given.
 
-    known: the marks of each upstream, at least within `windows`; of one that is not in it nothing is known, so nothing of it is there.
-    now: seconds since the epoch. due: by entity in how many seconds after its period's end an instance is expected, otherwise at its end.
-    An ordinal that is no instance is missing itself: `before_start` or `after_end`. A static entity's ordinals are versions and not checked.
-    NotFound for an unknown entity, InvalidQuestion for an unknown state.
+    known: the marks of each upstream, at least within `windows`; an upstream that is not in it has no instances. now:
+    seconds since the epoch. due: by entity, how many seconds after its period's end an instance is expected; default:
+    at its end. An ordinal that is no instance is missing itself: `before_start` or `after_end`. A static entity's
+    ordinals are versions and not checked. NotFound for an unknown entity, InvalidQuestion for an unknown state.
     """
     asked = _asked(graph, entity, state)
     owner = graph.entities[entity]
@@ -145,7 +146,7 @@ class _Asked(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """Whether a link, a dependency or a group is satisfied."""
+    """The answer for a link, a dependency or a group: `enough` if it is satisfied."""
 
     enough: bool
     pins: Mapping[str, Ordinals]
@@ -233,7 +234,7 @@ def _dependency(at: _Asked, need: _Need) -> _Answer:
 
 
 def _link(at: _Asked, link: Link, dependency: Dependency) -> _Answer:
-    """What of one upstream there is, and whether that will do without more waiting."""
+    """Return the readable instances of one upstream, and whether they are enough without more waiting."""
     upstream = at.graph.entities[link.upstream]
     marks = at.known.get(link.upstream, _UNKNOWN)
     needed, chosen = _looked(at, link, upstream)
@@ -280,7 +281,7 @@ def _looked(at: _Asked, link: Link, upstream: Entity) -> tuple[Ordinals, int]:
 
 
 def _least(minimum: Minimum, wanted: int) -> int:
-    """How many will do, where not all are there. 0.07 of 100 is 7, though their product is a little more than that."""
+    """Return how many are enough if not all exist. 0.07 of 100 is 7, though their product is a little more than that."""
     if minimum.number is not None:
         return minimum.number
     if minimum.share is not None:

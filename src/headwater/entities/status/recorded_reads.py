@@ -1,9 +1,12 @@
-"""What versions had read, over all entities at once: who used what is declared, and who did not, or used more.
+"""The reads of versions, over all entities at once: which versions used what is declared, and which did not, or used
+more.
 
-The record of most versions says what the declaration says. They are followed over their links, as if nothing were recorded, which is fast because
-links that mean the same are followed once; only what differs is followed row by row. What there is nothing of is left out of the comparison.
+The record of most versions says what the declaration says. They are followed over their links, as if nothing were
+recorded, which is fast because links that mean the same are followed once; only differences are followed row by row.
+Instances that do not exist are left out of the comparison.
 
-What a record says of an instance that had one version only was of that, whenever it was read: reports come in any order.
+A record about an instance that had only one version is about that version, whenever it was read: reports come in any
+order.
 """
 
 import itertools
@@ -20,7 +23,7 @@ from headwater.entities.time.pieces import cut, ranges
 
 
 class Versions(NamedTuple):
-    """What runs left behind: one row for each run of instances of an entity, by rank. Ordered by `produced`, then `seq`.
+    """Versions as columns: one row for each run of instances of an entity, by rank. Ordered by `produced`, then `seq`.
 
     complete: all that it read is recorded. content: equal numbers are equal contents, -1: unknown.
     """
@@ -35,7 +38,8 @@ class Versions(NamedTuple):
 
 
 class Reads(NamedTuple):
-    """What the version `seq` had read: instances of an upstream, by rank, as they were at `read_seq`. No two rows of a version overlap."""
+    """Reads as columns: what the version `seq` had read, instances of an upstream, by rank, as they were at `read_seq`.
+    No two rows of a version overlap."""
 
     seq: Int
     upstream: Int
@@ -179,7 +183,7 @@ class _Recorded:
         return found
 
     def _needed(self, meaning: int | None, link: Link, row: Int) -> tuple[Int, Int, Bool]:
-        """What these versions need over a link of this meaning, and whether that is certainly all."""
+        """Return what these versions need over a link of this meaning, and whether that is certainly all."""
         start, end = self._versions.start[row], self._versions.end[row]
         if meaning is None:
             return start, start, np.zeros(row.size, dtype=np.bool_)
@@ -194,13 +198,13 @@ class _Recorded:
         return np.where(some, ordinal, start), end - 1, np.ones(row.size, dtype=np.bool_)
 
     def _count(self, rank: Int, low: Int, high: Int) -> Int:
-        """How many instances there are from low to high."""
+        """Return how many instances exist from low to high."""
         at = self._all.at
         found: Int = counted(self.there, at(rank, np.maximum(low, high))) - counted(self.there, at(rank, low))
         return found
 
     def _outdated(self, rank: Int, low: Int, high: Int, read_seq: Int) -> Bool:
-        """Whether any instance from low to high has been made again with other content since it was read."""
+        """Return whether any instance from low to high has been made again with other content since it was read."""
         found = np.zeros(rank.size, dtype=np.bool_)
         since = self._several.since
         first = np.searchsorted(self._several.end, self._all.at(rank, low), "right")
@@ -268,7 +272,8 @@ class _Recorded:
         return before | Ordinals.joined(at(of, np.minimum(last, end)), at(of, end))
 
     def _explained(self, row: Int, upstream: Int) -> tuple[Bool, Int, Int]:
-        """Whether dates say for which of several instances each of these versions read an upstream, and of what they do."""
+        """Return whether dates say for which of several instances each of these versions read an upstream, and the
+        range of the upstream that the dates cover."""
         versions = self._versions
         together = versions.end[row] - versions.start[row] > 1
         least, most = np.zeros(row.size, dtype=np.int64), np.zeros(row.size, dtype=np.int64)
@@ -290,7 +295,7 @@ class _Recorded:
         return together, least, most
 
     def _as_read(self, rows: Readers, upstream: Int, read_seq: Int) -> Iterable[tuple[bool, Readers, Int]]:
-        """Which of what was read is the current version, and which is past now."""
+        """Yield the rows split by what was read: versions that are past by now (True), then current ones (False)."""
         several = self._several
         low, high = self._all.at(upstream, rows.low), self._all.at(upstream, rows.high)
         first = np.searchsorted(several.end, low, "right")

@@ -1,7 +1,9 @@
-"""Which instance a text in storage means: the name of a file, the value of a partition, a date or a timestamp of a row.
+"""Resolve a text in storage to an instance: the name of a file, the value of a partition, a date or a timestamp of a
+row.
 
-Storage is written by many programs, so this is more generous than `keys.py`: a time stands for the period that it lies in, a date for the period that
-holds all of it. What would be several instances is none: a month's folder says nothing of its days. Refuses to know what is in storage.
+Storage is written by many programs, so this is more generous than `keys.py`: a time stands for the period that it lies
+in, a date for the period that holds all of it. A text that would be several instances is none: a month's folder says
+nothing of its days. Nothing here reads storage.
 
 | text | of days, weeks, months … | of hours, minutes |
 |---|---|---|
@@ -97,7 +99,7 @@ def _microseconds(rest: str) -> str:
 
 
 def _instants(calendar: Calendar, local: dt.datetime) -> list[int]:
-    """When the clock on the wall showed this: once, twice or never."""
+    """Return the instants at which the clock on the wall showed this: one, two or none."""
     zone = calendar.zone.info
     both = {seconds(local.replace(tzinfo=zone, fold=fold)) for fold in (0, 1)}
     shown = local.replace(microsecond=0)

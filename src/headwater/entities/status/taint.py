@@ -1,10 +1,13 @@
-"""Which instances are wrong because some are, across all entities; and the mirror: which may have made them so.
+"""The instances that are wrong because others are, across all entities; and the mirror: those that may have made them
+wrong.
 
-`tainted` follows what is *declared*: an instance is wrong if it exists and any instance that it needs is wrong. `propagation.py` follows what
-versions had *read*. The same walk answers what cannot be made while something is missing: then the roots are what is missing.
+`tainted` follows what is *declared*: an instance is wrong if it exists and any instance that it needs is wrong.
+`propagation.py` follows what versions had *read*. The same walk answers what cannot be made while something is missing:
+then the roots are what is missing.
 
-A set costs what its runs cost, so the walk costs runs × log n for each link, and links that mean the same to the same set are followed once.
-Data periods of a cumulative entity are instances here; which of their revisions are wrong, `Cumulative.tainted` tells.
+A set costs what its runs cost, so the walk costs runs × log n for each link, and links that mean the same to the same
+set are followed once. Data periods of a cumulative entity are instances here; `Cumulative.tainted` returns which of
+their revisions are wrong.
 """
 
 from collections.abc import Mapping
@@ -27,10 +30,10 @@ class Step(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """What of one entity is reached.
+    """The reached instances of one entity.
 
-    depth: the fewest links from any root; 0 for a root. Links within the entity do not count.
-    witness: the last of these links; None of a root. Of several the first declared of the nearest.
+    depth: the fewest links from any root; 0 for a root. Links within the entity do not count. witness: the last of
+    these links; None for a root. If several are nearest, the first declared.
     """
 
     instances: Ordinals

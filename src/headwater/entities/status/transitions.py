@@ -1,12 +1,13 @@
-"""What a report changes of what is known of some instances: the state machine, as a table.
+"""The changes that a report makes to the marks of some instances: the state machine, as a table.
 
-A report is about all of its instances at once, and what it changes it changes by runs. Reports come twice, late and in any order, so that most are
-allowed at any time: a run that failed need not have been seen to start, a check that passes need not have failed before. Refused is only what
-speaks of a version that is not there. Every report said twice in a row changes nothing the second time.
+A report is about all of its instances at once, and is applied by runs of ordinals. Reports come twice, late and in any
+order, so most are allowed at any time: a run that failed need not have been seen to start, a check that passes need not
+have failed before. Only a report about a version that does not exist is refused. A report that is repeated at once
+changes nothing the second time.
 
-Which versions are wrong is not decided here (`incidents.py`); a new version leaves `tainted` and `inherited` as they are until it is judged. Two
-things only the caller can know, who has the versions and the log: a report of an older version than the current one, and a start that comes after
-its own run's end, are not to be passed on.
+Which versions are wrong is not decided here (`incidents.py`); a new version leaves `tainted` and `inherited` as they
+are until it is judged. Two things only the caller can know, since it has the versions and the log: a report of an older
+version than the current one, and a start that comes after its own run's end, must not be passed on.
 """
 
 import difflib
@@ -81,7 +82,7 @@ class Released(NamedTuple):
 
 
 class LeftWrong(NamedTuple):
-    """What is wrong because of an incident is not going to be made again."""
+    """The wrong instances of an incident are not going to be made again."""
 
     incident: str
 
@@ -115,7 +116,8 @@ Report = (
 
 
 class Rule(NamedTuple):
-    """What a report asks of an instance, and does to its marks. `sets` and `ends` concern the report's own ref, `takes` any ref.
+    """The condition that a report puts on an instance, and its effect on the marks. `sets` and `ends` concern the
+    report's own ref, `takes` any ref.
 
     of: `any` instance; only one that `exists`, or that is `wrong` because of the incident: others are refused; `there`: others stay as they are.
     """
@@ -156,12 +158,14 @@ def after(
     *,
     compatible: Collection[str] = (),
 ) -> Marks:
-    """What holds of an entity once a report of some of its instances has come. O(marks × r log r).
+    """Return the marks of an entity after a report of some of its instances. O(marks × r log r).
 
-    `states`: those that the entity declares. `compatible`: of `estimated` and `partial` those that it lets stand beside `completed`.
+    `states`: those that the entity declares. `compatible`: of `estimated` and `partial` those that may stand beside
+    `completed`.
 
-    InvalidStatus, and nothing is changed: for a state that is not declared (with the nearest that is), for a new version without a state, for states
-    that are added and removed at once or of which none would be left, and where instances do not exist, or are not wrong, of which that is asked.
+    InvalidStatus, with nothing changed: for a state that is not declared (with the nearest that is), for a new version
+    without a state, for states that are added and removed at once or of which none would be left, and if the report
+    requires that instances exist, or are wrong, and they are not.
     """
     rule = RULES[type(report)]
     _check(report, states)

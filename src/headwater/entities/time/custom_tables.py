@@ -38,7 +38,8 @@ class _Wrong(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def relation(downstream: Instances, upstream: Instances, custom: Custom, base: Spans) -> Relation:
-    """What a table makes of the rule. InvalidDates with all that is wrong; its `rows` are the table, the row and what is wrong with it, of each."""
+    """Return the rule with the table applied to it. InvalidDates with all that is wrong; its `rows` have the table, the
+    row and the mistake of each."""
     wrong: list[_Wrong] = []
     down, up = _Side("downstream", downstream), _Side("upstream", upstream)
     needs, affects = _read(NEEDS, custom, down, up, wrong), _read(AFFECTS, custom, up, down, wrong)
@@ -74,7 +75,8 @@ def _read(direction: str, custom: Custom, mine: _Side, theirs: _Side, wrong: lis
 
 
 def _named(side: _Side, text: str) -> Ordinals:
-    """What a text names, all of which the entity may have. InvalidPeriod otherwise; only an end that is left open is where the entity's is."""
+    """Return the instances that a text names. InvalidPeriod if any is outside the entity's; only an end that is left
+    open stops where the entity does."""
     instances = side.instances
     if text == "*":
         return instances.all

@@ -47,11 +47,11 @@ class Point(NamedTuple):
 
 
 class Meaning(NamedTuple):
-    """What a text means; texts that mean the same are equal.
+    """The meaning of a text; texts that mean the same are equal.
 
-    `start` None: since ever; `end` None: for ever. `steps`: so many upstream instances after mine, or before where negative; then no window.
-    `newest`: only the newest so many of the window that are available. `over`: only what has ended at the window's end. `static`: no dates at all.
-    `custom`: what is listed in place of the window.
+    `start` None: since ever; `end` None: for ever. `steps`: so many upstream instances after mine, or before if
+    negative; then no window. `newest`: only the newest so many of the window that are available. `over`: only what has
+    ended at the window's end. `static`: no dates at all. `custom`: what is listed in place of the window.
     """
 
     start: Point | None = Point("start")
@@ -64,7 +64,7 @@ class Meaning(NamedTuple):
 
     @property
     def nothing(self) -> bool:
-        """Whether the window of any period is empty."""
+        """True if the window of any period is empty."""
         return self.start is not None and self.start == self.end
 
     @property

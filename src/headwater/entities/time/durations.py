@@ -48,7 +48,7 @@ class Length(NamedTuple):
 
     @property
     def civil(self) -> bool:
-        """Whether it is measured on the wall, not with a stopwatch."""
+        """True if the length is measured on the wall, not with a stopwatch."""
         return bool(self.months or self.days)
 
 

@@ -1,6 +1,6 @@
-"""Which periods of a calendar an entity has: all from its first on, until it ends.
+"""The periods of a calendar that an entity has: all from its first on, until it ends.
 
-What `period:` of an entity says is read here. Nothing here knows which of them were produced.
+`period:` of an entity is read here. Nothing here knows which of them were produced.
 """
 
 import datetime as dt

@@ -107,7 +107,7 @@ def _dated(calendar: Calendar, civil: Civil, nominal: int) -> str:
 
 
 def _label(calendar: Calendar, civil: Civil) -> str:
-    """What is written after the first date; empty where the period has a name of its own."""
+    """Return the text after the first date; "" if the period has a name of its own."""
     sunday = civil.unit == "week" and calendar.spec.week_start != 0
     if civil.many == 1 and not sunday and (civil.unit in {"day", "week"} or civil.anchor % civil.step == 0):
         return ""

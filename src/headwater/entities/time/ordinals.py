@@ -70,12 +70,12 @@ class Ordinals:
 
     @property
     def runs(self) -> int:
-        """How many runs."""
+        """The number of runs."""
         return int(self.starts.size)
 
     @property
     def count(self) -> int:
-        """How many ordinals."""
+        """The number of ordinals."""
         return int((self.ends - self.starts).sum())
 
     @property
@@ -177,7 +177,7 @@ class Ordinals:
         return self.intersection(other.complement(self.first, self.end))
 
     def complement(self, start: int, end: int) -> "Ordinals":
-        """What of start ≤ ordinal < end is not in the set."""
+        """Return the part of start ≤ ordinal < end that is not in the set."""
         if start >= end:
             return NONE
         inside = self.intersection(Ordinals.between(start, end))
@@ -200,7 +200,7 @@ class Ordinals:
         return self.difference(other)
 
     def __le__(self, other: "Ordinals") -> bool:
-        """Whether every ordinal is in the other."""
+        """Return whether every ordinal is in the other."""
         return self.intersection(other) == self
 
     def __contains__(self, ordinal: int) -> bool:

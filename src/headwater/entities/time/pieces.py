@@ -69,7 +69,7 @@ def ranges(low: Int, high: Int) -> Int:
 
 
 def _overlapping(start: Int, end: Int) -> Bool:
-    """Which of them overlap any other."""
+    """Return for each interval whether it overlaps any other."""
     order = np.argsort(start, kind="stable")
     reach = np.maximum.accumulate(end[order]) if order.size else end
     apart = np.append(True, start[order][1:] >= reach[:-1]) if order.size else np.zeros(0, dtype=np.bool_)

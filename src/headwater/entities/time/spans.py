@@ -1,4 +1,5 @@
-"""What interval of other ordinals each ordinal has, and back: one map, two directions, the second derived from the first.
+"""A map from each ordinal to an interval of other ordinals, and back: two directions, the second derived from the
+first.
 
 Both bounds never go back as the ordinal grows. That is all the inverse needs: the ordinals whose interval meets [a, b) are those from the first
 that ends after a to the last that starts before b, so two bisections find them. No inverse is written by hand.

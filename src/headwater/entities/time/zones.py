@@ -80,7 +80,7 @@ class Zone:
         return changes, offsets
 
     def local(self, instants: Int) -> Int:
-        """What the clock shows."""
+        """Return the local times that the clock shows at these instants."""
         shown: Int = instants + self._offsets[np.searchsorted(self._starts, instants, "right") - 1]
         return shown
 
