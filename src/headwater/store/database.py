@@ -119,7 +119,7 @@ class Database:
 
 
 def connecting(url: str) -> dict[str, Any]:
-    """How long silence is believed, in what libpq calls it; what the address itself says of that holds.
+    """Return libpq's parameters for how long to wait on a silent server; those in the address itself take precedence.
     Raises DatabaseRefused for an address that is none.
 
     A host that vanished without closing its connections would hold every writer for the two hours of Linux's own keepalive.

@@ -64,7 +64,7 @@ def adapt_wheel(wheel: Any) -> None:
 
 
 def _open_to_all(folder: Path) -> bool:
-    """Whether every user can enter the folder and all above it."""
+    """Return whether every user can enter the folder and all folders above it."""
     return all(path.stat().st_mode & stat.S_IXOTH for path in (folder, *folder.parents) if path.exists())
 
 

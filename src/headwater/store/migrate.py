@@ -52,7 +52,10 @@ async def migrate(database: Database) -> list[str]:
 
 
 def explain_newer_schema(ran: Iterable[tuple[str, str | None]]) -> str:
-    """Why this Headwater must not use a database, by the migrations that ran and the version that ran each (None: not recorded); "" if it may."""
+    """Return why this Headwater must not use a database, or "" if it may.
+
+    `ran`: the migrations that ran, and the version that ran each (None: not recorded).
+    """
     own = {name for name, _ in files()}
     unknown = {name: version for name, version in ran if name not in own}
     if not unknown:

@@ -30,7 +30,7 @@ class StoredPlan(msgspec.Struct, frozen=True):
 
 
 class StoredItem(msgspec.Struct, frozen=True):
-    """What became of an item: running until `lease_until`, done, skipped or failed."""
+    """The outcome of an item: running until `lease_until`, done, skipped or failed."""
 
     number: int
     state: Literal["running", "done", "skipped", "failed"]
@@ -94,7 +94,7 @@ async def locked(connection: Connection, id_: uuid.UUID) -> StoredPlan | None:
 
 
 async def inputs(connection: Connection, id_: uuid.UUID) -> str:
-    """What a plan is computed from, as JSON text. It must be there."""
+    """Return the inputs that a plan is computed from, as JSON text. The plan must exist."""
     (text,) = await sqlfile.load("plans")["inputs"].one(connection, id=id_)
     return str(text)
 
@@ -147,5 +147,5 @@ async def end(connection: Connection, id_: uuid.UUID, ended: Sequence[Ended]) ->
 
 
 async def again(connection: Connection, id_: uuid.UUID) -> None:
-    """What failed may be taken once more."""
+    """Let failed items be taken once more."""
     await sqlfile.load("plans")["again"].exec(connection, plan=id_)

@@ -203,7 +203,7 @@ def any_of(lexemes: Iterable[str]) -> str:
 
 
 class WordMatch(msgspec.Struct, frozen=True):
-    """What the documents know of a word. `begins`: it, or words that begin with it, are known."""
+    """The documents' match of a word. `begins`: the word, or words that begin with it, are indexed."""
 
     known: bool
     begins: bool
@@ -211,7 +211,7 @@ class WordMatch(msgspec.Struct, frozen=True):
 
 
 async def match_words(connection: Connection, asked: Sequence[str]) -> dict[str, WordMatch]:
-    """Whether each word is indexed, and if not, indexed words that look like it (in no order)."""
+    """Return whether each word is indexed, and if not, indexed words that look like it (in no order)."""
     mendable = [words.worth_knowing(word) for word in asked]
     rows = await sqlfile.load("search")["match_words"].many(
         connection,
@@ -265,6 +265,6 @@ async def counts(connection: Connection, query: str, most: int) -> dict[str, dic
 
 
 async def texts_of_people(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[AnnotationFact]]:
-    """What people said of these nodes: descriptions, tags, owners."""
+    """Return the texts that people gave these nodes: descriptions, tags, owners."""
     rows = await sqlfile.load("search")["texts_of_people"].many(connection, ids=list(ids)) if ids else []
     return {row[0]: _facts(row[1]) for row in rows}

@@ -10,7 +10,7 @@ from headwater.store.database import Connection
 
 
 class Place(msgspec.Struct, frozen=True):
-    """What was read up to here. `arrived` 0: of the events from before arrivals had numbers. The digest of none is empty."""
+    """The place up to which the log was read. `arrived` 0: among the events from before arrivals had numbers. An empty digest: before all events."""
 
     arrived: int
     event_time: dt.datetime = dt.datetime.min.replace(tzinfo=dt.UTC)

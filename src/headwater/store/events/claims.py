@@ -1,4 +1,4 @@
-"""Whose an item's id is: the run and dataset that wrote it."""
+"""The writers of items' ids: the run and dataset that wrote each."""
 
 import uuid
 from collections.abc import Collection

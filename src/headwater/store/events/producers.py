@@ -1,4 +1,4 @@
-"""What producers sent in a window of the log, by time of arrival."""
+"""Counts of what producers sent in a window of the log, by time of arrival."""
 
 import datetime as dt
 

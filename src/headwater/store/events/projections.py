@@ -75,7 +75,7 @@ class CommittedRows:
         return new
 
     def committed(self, kind: type, id_: uuid.UUID) -> bool:
-        """Whether this process has committed the row of content."""
+        """Return whether this process has committed the row of content."""
         return (kind, id_) in self._content
 
     def _covered(self, kind: type, row: _Span) -> bool:
@@ -105,7 +105,7 @@ def _spans(rows: Rows, kind: type[AnyRow]) -> "Sequence[_Span]":
 
 
 class WriteResult(msgspec.Struct):
-    """What a write changed.
+    """The changes that a write made.
 
     `created`: datasets, jobs and runs that had no row. `changed`: datasets and jobs that are new, or whose names or facets may differ from before.
     `hidden`, `hidden_namespaces`: hidden ones that the rows mention. `correlated`: correlation edges to write: they are new, or earlier than

@@ -74,7 +74,7 @@ async def warnings(connection: Connection, rows: Sequence[LogRow]) -> dict[tuple
 
 
 async def versions(connection: Connection, ids: Collection[uuid.UUID]) -> set[uuid.UUID]:
-    """Which of these dataset versions there are."""
+    """Return those of these dataset versions that exist."""
     if not ids:
         return set()
     return {row[0] for row in await sqlfile.load("events/receipts")["versions"].many(connection, ids=list(ids))}

@@ -37,7 +37,7 @@ Copied = Literal["events", "warnings", "changes"]
 
 
 class Extent(msgspec.Struct, frozen=True):
-    """What of the logs had arrived by a time. `seal` differs where the events or changes do."""
+    """The size of the logs as they had arrived by a time. `seal` differs if the events or changes differ."""
 
     events: int
     changes: int
@@ -45,8 +45,8 @@ class Extent(msgspec.Struct, frozen=True):
 
 
 class ReplayTarget(msgspec.Struct, frozen=True):
-    """What a database to be replayed into holds. `strange`: a table that is none of ours. `until` and `seal` are those of a replay that
-    copied its logs here; `projected` says whether it also made the tables."""
+    """The content of a database to be replayed into. `strange`: a table that is none of ours. `until` and `seal` are
+    those of a replay that copied its logs here; `projected` says whether it also made the tables."""
 
     strange: str | None = None
     events: int = 0
@@ -71,7 +71,7 @@ async def clock(connection: Connection) -> dt.datetime:
 
 
 async def begins(connection: Connection) -> dt.datetime | None:
-    """When the first of what is left of the logs arrived; None where they are empty."""
+    """Return when the first event or change that is left arrived; None if the logs are empty."""
     (first,) = await sqlfile.load("events/replay")["begins"].one(connection)
     return first  # type: ignore[no-any-return]
 

@@ -14,7 +14,7 @@ _FIRST = dt.datetime(2010, 1, 1, tzinfo=dt.UTC)
 
 
 async def try_lock(connection: Connection) -> bool:
-    """Whether this session is now the one that does retention; held until `unlock` or its end."""
+    """Try to take the lock of retention; return whether this session has it. It is held until `unlock` or the session's end."""
     (got,) = await sqlfile.load("events/retention")["try_lock"].one(connection)
     return bool(got)
 
@@ -58,7 +58,7 @@ async def delete_odd_events(connection: Connection, before: dt.datetime, limit: 
 
 
 async def count(connection: Connection, what: str, before: dt.datetime) -> int:
-    """How many `early_events`, `late_events`, `warnings` or `audit` rows there are from before a time."""
+    """Return the number of `early_events`, `late_events`, `warnings` or `audit` rows from before a time."""
     (found,) = await sqlfile.load("events/retention")[f"count_{what}"].one(connection, before=before)
     return int(found)
 
@@ -146,7 +146,7 @@ async def delete_orphans(connection: Connection, what: Content, ids: list[uuid.U
 
 
 async def record(connection: Connection, kind: str, before: dt.datetime, deleted: int, error: str | None) -> None:
-    """What became of one kind."""
+    """Record the outcome of deleting one kind of row."""
     await sqlfile.load("events/retention")["record"].exec(
         connection, kind=kind, before=before, deleted=deleted, error=error
     )

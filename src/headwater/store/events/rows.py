@@ -152,7 +152,7 @@ class EdgeRow(Row, frozen=True):
 
 
 class DatasetVersionRow(Row, frozen=True):
-    """What a run left of an output. `checkpoint`: it is final although the run may still fail."""
+    """The version that a run wrote of an output. `checkpoint`: it is final although the run may still fail."""
 
     id: uuid.UUID
     dataset_id: uuid.UUID

@@ -55,7 +55,7 @@ async def rows(connection: Connection, view: str, portion: int = 10_000) -> Asyn
 
 
 async def count(connection: Connection, view: str) -> int:
-    """How many rows a view has."""
+    """Return the number of rows of a view."""
     cursor = await connection.execute(sql.SQL("select count(*) from lineage.{}").format(sql.Identifier(view)))
     (row,) = await cursor.fetchall()
     return int(row[0])

@@ -12,7 +12,7 @@ from headwater.store.database import Connection
 
 
 class VersionRow(msgspec.Struct, frozen=True):
-    """What one run left behind, or a DatasetEvent told."""
+    """The version that one run wrote, or that a DatasetEvent reported."""
 
     id: uuid.UUID
     run_id: uuid.UUID | None

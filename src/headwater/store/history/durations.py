@@ -1,4 +1,4 @@
-"""How long runs of jobs took."""
+"""The durations of jobs' runs."""
 
 import datetime as dt
 import uuid

@@ -1,4 +1,4 @@
-"""What a dataset was, version by version: one by its id, the one before it, its parts, and the schemas it has had."""
+"""The versions of a dataset: one by its id, the one before it, its parts, and the schemas it has had."""
 
 import datetime as dt
 import uuid
@@ -39,7 +39,7 @@ async def find(connection: Connection, dataset: uuid.UUID, text: str) -> Version
 
 
 async def before(connection: Connection, dataset: uuid.UUID, version: VersionRow) -> VersionRow | None:
-    """What was there before this version was written."""
+    """Return the version that was current before this one was written."""
     row = await sqlfile.load("history/versions")["before"].maybe(
         connection, dataset=dataset, id=version.id, written_at=version.written_at
     )

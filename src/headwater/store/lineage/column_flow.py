@@ -1,4 +1,4 @@
-"""What was made from datasets since a time, and how, column by column: every way that a run took, not only what holds now."""
+"""Datasets made from datasets since a time, column by column: every way that a run took, not only what holds now."""
 
 import datetime as dt
 import uuid

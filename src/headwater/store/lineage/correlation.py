@@ -1,7 +1,8 @@
-"""What came from what, by single runs, items and contents: the closure's questions, and its upkeep.
+"""Ancestry between single runs, items and contents: the closure's questions, and its upkeep.
 
-The closure holds for every pair the fewest steps from the one to the other, up to `BOUND`; a question up to there is one range of an index.
-Longer ways are found exactly by jumping from what is at the bound. That an item is this content is no step.
+The closure holds for every pair the fewest steps from the one to the other, up to `BOUND`; a question up to there is
+one range of an index. Longer ways are found exactly by jumping from what is at the bound. The link between an item and
+its content is no step.
 """
 
 import datetime as dt
@@ -227,7 +228,7 @@ async def by_item_or_run(connection: Connection, id_: uuid.UUID) -> list[uuid.UU
 
 
 async def newest_of_dataset(connection: Connection, dataset: uuid.UUID) -> uuid.UUID | None:
-    """What stands for the newest version of a dataset (by the id that stands for all its names); None where no version has an id or a name."""
+    """Return the node of the newest version of a dataset (by the id that stands for all its names); None if no version has an id or a name."""
     rows = await sqlfile.load("lineage/correlation")["newest_of_dataset"].many(connection, dataset=dataset)
     return rows[0][0] if rows else None
 
@@ -235,7 +236,7 @@ async def newest_of_dataset(connection: Connection, dataset: uuid.UUID) -> uuid.
 async def how_many(
     connection: Connection, ids: Collection[uuid.UUID], *, up: bool, down: bool, depth: int | None
 ) -> int:
-    """How many nodes are above (`up`) and below (`down`) these, which do not count; `depth` None is all."""
+    """Return how many nodes are above (`up`) and below (`down`) these, which do not count; `depth` None is all."""
     if depth is not None and depth <= BOUND:
         (count,) = await sqlfile.load("lineage/correlation")["how_many"].one(
             connection, ids=list(ids), up=up, down=down, depth=depth

@@ -13,7 +13,7 @@ from headwater.store.lineage import column_sets, names
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """When a question looks at the graph, and how many of a job's runs keep an edge alive (now, the write side has settled that)."""
+    """The time at which a question looks at the graph, and how many of a job's runs keep an edge alive (for now, the write side has settled that)."""
 
     as_of: dt.datetime | str = "infinity"
     live_runs: int = 10

@@ -67,7 +67,7 @@ class EdgeRow(msgspec.Struct, frozen=True):
 
 
 class EdgeCount(msgspec.Struct, frozen=True):
-    """How many edges exactly these perspectives report, with this disagreement."""
+    """The number of edges that exactly these perspectives report, with this disagreement."""
 
     who: list[str]
     disagreement: str | None

@@ -26,7 +26,7 @@ class Use(msgspec.Struct, frozen=True):
 
 
 class VersionRow(msgspec.Struct, frozen=True):
-    """What one run left behind in a dataset, or a DatasetEvent told (then without a run)."""
+    """The version that one run wrote of a dataset, or that a DatasetEvent reported (then without a run)."""
 
     id: uuid.UUID
     dataset: uuid.UUID
@@ -65,7 +65,7 @@ async def runs(connection: Connection, keys: Collection[RunKey], as_of: AsOf) ->
 
 
 async def datasets(connection: Connection, keys: Collection[RunKey], direction: str, as_of: AsOf) -> list[Use]:
-    """What these runs read (`in`) or wrote (`out`)."""
+    """Return the datasets that these runs read (`in`) or wrote (`out`)."""
     if not keys:
         return []
     rows = await sqlfile.load("lineage/run_lineage")["datasets"].many(

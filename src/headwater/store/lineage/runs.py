@@ -134,7 +134,7 @@ async def parts(
 async def read_versions(
     connection: Connection, datasets: Collection[uuid.UUID], at: dt.datetime, run: uuid.UUID, job: uuid.UUID
 ) -> dict[uuid.UUID, ReadVersion]:
-    """What a reader that starts at this moment finds in each dataset."""
+    """Return the version of each dataset that a reader which starts at this moment reads."""
     if not datasets:
         return {}
     rows = await sqlfile.load("lineage/runs")["read_versions"].many(
@@ -144,7 +144,7 @@ async def read_versions(
 
 
 class WrittenVersion(msgspec.Struct, frozen=True):
-    """What a run left behind in a dataset."""
+    """The version that a run wrote of a dataset."""
 
     dataset_id: uuid.UUID
     id: uuid.UUID

@@ -1,4 +1,4 @@
-"""What datasets live in: their namespaces, with what writes, reads and reports there."""
+"""Namespaces of datasets, with the jobs that write and read there and the producers that report there."""
 
 import datetime as dt
 from collections.abc import Sequence

@@ -250,7 +250,7 @@ async def search(
     by_time: bool,
     limit: int,
 ) -> tuple[list[SearchRow], int]:
-    """What a LIKE pattern finds, and how many there are."""
+    """Return the matches of a LIKE pattern, and how many there are."""
     rows = await sqlfile.load("marquez/marquez")["search"].many(
         connection,
         pattern=pattern,

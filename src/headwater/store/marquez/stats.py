@@ -1,4 +1,4 @@
-"""How much came in and how much there is, by hours of a day or days of a week."""
+"""Numbers of events, and of jobs, datasets and sources, by hours of a day or days of a week."""
 
 import datetime as dt
 from collections.abc import Sequence

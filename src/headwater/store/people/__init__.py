@@ -1,1 +1,1 @@
-"""What people said, their keys, the listeners, and the audit log."""
+"""Changes by people, their keys, the listeners, and the audit log."""

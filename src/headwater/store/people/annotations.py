@@ -1,4 +1,4 @@
-"""What holds of what people said: descriptions, owners, tags and the rest, the latest of each; and what follows for other tables."""
+"""The changes by people that hold: descriptions, owners, tags and the rest, the latest of each; and their effects on other tables."""
 
 import datetime as dt
 import uuid
@@ -74,7 +74,7 @@ async def lock(connection: Connection, owners: Collection[uuid.UUID]) -> None:
 
 
 class AnnotationEffects(msgspec.Struct):
-    """What followed: datasets and jobs whose names or hiding changed, and namespaces whose hiding did."""
+    """The effects of changes: datasets and jobs whose names or hiding changed, and namespaces whose hiding did."""
 
     nodes: set[uuid.UUID]
     namespaces: set[str]

@@ -61,6 +61,6 @@ async def touch(connection: Connection, id: str) -> None:
 
 
 async def any_live(connection: Connection) -> bool:
-    """Whether some key would be let in now."""
+    """Return whether at least one key would be accepted now."""
     (found,) = await sqlfile.load("people/keys")["any_live"].one(connection)
     return bool(found)

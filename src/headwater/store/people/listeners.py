@@ -65,7 +65,7 @@ class Listener(msgspec.Struct, frozen=True):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """What a listener would not take."""
+    """An event that a listener refused."""
 
     digest: bytes
     event_time: dt.datetime

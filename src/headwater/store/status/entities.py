@@ -1,4 +1,4 @@
-"""What is declared of entities, now and at any time before. Refuses to know what a declaration means: it is a name, a calendar's text, and JSON."""
+"""Declarations of entities, now and at any time before. Their meaning is not known here: one is a name, a calendar's text, and JSON."""
 
 import datetime as dt
 import uuid
@@ -19,7 +19,7 @@ class Applied(msgspec.Struct, frozen=True):
 
 
 class Once(msgspec.Struct, frozen=True):
-    """What was declared of an entity for a while; `until` None: it holds."""
+    """The declaration of an entity for a while; `until` None: it still holds."""
 
     since: dt.datetime
     until: dt.datetime | None
@@ -96,6 +96,6 @@ async def change(
 
 
 async def history(connection: Connection, name: str, limit: int, offset: int) -> list[Once]:
-    """What was declared under a name, and of what has the name now under names before, the latest first."""
+    """Return the declarations under a name, and the earlier ones under other names of what has the name now, the latest first."""
     rows = await sqlfile.load("status/entities")["history"].many(connection, name=name, limit=limit, offset=offset)
     return [Once(row[0], row[1], row[2], row[3].encode()) for row in rows]

@@ -1,4 +1,4 @@
-"""What runs were for, read and wrote: the evidence that drafts of entities are made from. Refuses to judge it."""
+"""The intervals, reads and writes of runs: the evidence that drafts of entities are made from. Nothing here judges it."""
 
 import datetime as dt
 import uuid
@@ -91,7 +91,7 @@ async def runs(connection: Connection, jobs: Collection[uuid.UUID], *, latest: i
 
 
 async def touched(connection: Connection, runs: Sequence[RunFor]) -> list[Touched]:
-    """What these runs read and wrote, datasets by the names that stand for them."""
+    """Return the datasets that these runs read and wrote, by the names that stand for them."""
     if not runs:
         return []
     rows = await sqlfile.load("status/entity_drafts")["touched"].many(

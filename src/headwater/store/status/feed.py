@@ -1,4 +1,5 @@
-"""How far the log of events has been read for status, and what that reading asks of the log. Refuses to know what an event says.
+"""The place up to which status has read the log of events, and its questions to the log. What an event says is not
+known here.
 
 The place moves in the transaction that writes what was read up to there, so each event is read exactly once.
 """
@@ -26,7 +27,7 @@ class ArrivedEvent(NamedTuple):
 
 
 async def alone(connection: Connection) -> bool:
-    """Whether this transaction may feed: no other does until it ends. Does not wait."""
+    """Try to take the feed's lock until the transaction ends; return whether this transaction may feed. Does not wait."""
     (mine,) = await sqlfile.load("status/feed")["alone"].one(connection)
     return bool(mine)
 

@@ -1,4 +1,4 @@
-"""When datasets were updated, and who spoke of them last."""
+"""The times at which datasets were updated, and the runs that reported them last."""
 
 import datetime as dt
 import uuid
@@ -56,7 +56,7 @@ def _times(text: str | None) -> list[int]:
 async def failures(
     connection: Connection, dataset: uuid.UUID, after: dt.datetime, until: dt.datetime
 ) -> tuple[int, dt.datetime | None]:
-    """How many runs failed to write a dataset in a span, and when the first of them spoke."""
+    """Return how many runs failed to write a dataset in a span, and when the first of them reported."""
     row = await sqlfile.load("status/freshness")["failures"].one(connection, dataset=dataset, after=after, until=until)
     return row[0], row[1]
 

@@ -61,9 +61,8 @@ class Marks(NamedTuple):
 
 
 class OfColumns(NamedTuple):
-    """What may be wrong of an entity because of an incident that is about some columns only: `columns` None: all. `since`: when the first of what
-    was condemned was made.
-    """
+    """The columns of an entity that may be wrong because of an incident about only some columns: `columns` None: all.
+    `since`: when the first of the condemned versions was made."""
 
     incident: uuid.UUID
     entity_id: int
@@ -97,7 +96,7 @@ async def page(connection: Connection, state: str | None, limit: int, offset: in
 async def fixed(
     connection: Connection, id_: uuid.UUID, fixed_at: dt.datetime, at: dt.datetime, by: str, note: str
 ) -> None:
-    """What is produced from `fixed_at` on is right."""
+    """Mark an incident as fixed: what is produced from `fixed_at` on is right."""
     await sqlfile.load("status/incidents")["fixed"].exec(connection, id=id_, fixed_at=fixed_at, at=at, by=by, note=note)
 
 
@@ -113,7 +112,7 @@ async def condemn(connection: Connection, roots: Sequence[Root]) -> None:
 
 
 async def roots(connection: Connection, ids: Sequence[uuid.UUID]) -> list[Root]:
-    """What these are about."""
+    """Return the instances that these incidents are about."""
     rows = await sqlfile.load("status/incidents")["roots"].many(connection, ids=Packed("uuid", list(ids)))
     return [Root(*row) for row in rows]
 
@@ -125,7 +124,7 @@ async def restrict(connection: Connection, some: Sequence[OfColumns]) -> None:
 
 
 async def columns(connection: Connection, id_: uuid.UUID) -> list[OfColumns]:
-    """What may be wrong by entity; of an incident about whole instances nothing."""
+    """Return the columns that may be wrong, by entity; none for an incident about whole instances."""
     rows = await sqlfile.load("status/incidents")["columns"].many(connection, id=id_)
     return [OfColumns(*row) for row in rows]
 

@@ -1,4 +1,4 @@
-"""What needs a person beside verdicts: jobs that fail, and what hangs together with them. Judges nothing."""
+"""Troubles that need a person beside verdicts: jobs that fail, and the datasets and jobs connected to them. Judges nothing."""
 
 import datetime as dt
 import uuid

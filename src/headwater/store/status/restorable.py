@@ -33,7 +33,7 @@ async def stored(connection: Connection, windows: Sequence[Window], limit: int) 
 
 
 async def verdicts(connection: Connection, windows: Sequence[Window]) -> list[Change]:
-    """How marks of being wrong, doubted, withheld or deleted came and went there, in order."""
+    """Return how marks of being wrong, doubted, withheld or deleted came and went there, in order."""
     if not windows:
         return []
     return [

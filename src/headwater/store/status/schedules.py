@@ -1,4 +1,4 @@
-"""Which jobs made instances of which entities, by the runs that reported them."""
+"""The jobs that made instances of entities, by the runs that reported them."""
 
 import uuid
 from collections.abc import Collection

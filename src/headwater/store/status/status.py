@@ -57,7 +57,7 @@ class Report(NamedTuple):
 
 
 class Version(NamedTuple):
-    """What a run left behind of a run of instances; `storage` is JSON text. `complete`: all that it read is recorded."""
+    """The version that a run wrote of a run of instances; `storage` is JSON text. `complete`: all that it read is recorded."""
 
     entity_id: int
     seq: int
@@ -74,7 +74,7 @@ class Version(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What version `seq` had read: these instances in the versions that were current at `read_seq`."""
+    """The instances that version `seq` had read, in the versions that were current at `read_seq`."""
 
     seq: int
     upstream_id: int
@@ -97,8 +97,10 @@ class StatusReport(msgspec.Struct, frozen=True):
 
 
 class Beginning(NamedTuple):
-    """What there is when a transaction begins to write. `seq`, `recorded_at`: of the last report, 0 and None where there is none. `declared`: the
-    state that declarations are in. `troubled`: whether any instance of any entity is wrong, or was and left readers that are.
+    """The state in which a transaction begins to write.
+
+    `seq`, `recorded_at`: of the last report; 0 and None if there is none. `declared`: the state of the declarations.
+    `troubled`: whether any instance of any entity is wrong, or was wrong and left readers that still are.
     """
 
     seq: int
@@ -240,7 +242,7 @@ async def deletions(connection: Connection, windows: Sequence[Window], since: in
 
 
 async def reads(connection: Connection, seqs: Sequence[int]) -> list[Read]:
-    """What these versions had read."""
+    """Return the instances that these versions had read."""
     rows = await sqlfile.load("status/status")["reads"].many(connection, seqs=Packed("int8", list(seqs)))
     return [Read(*row) for row in rows]
 

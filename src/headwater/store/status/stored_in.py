@@ -1,4 +1,4 @@
-"""Which entities a dataset holds, by the names that they are declared to be stored in and the rules about names."""
+"""The entities that a dataset holds, by the names that they are declared to be stored in and the rules about names."""
 
 import uuid
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What an incident condemned beside instances (runs, versions, contents), and who used it as far as one step goes. Decides nothing."""
+"""The runs, versions and contents that an incident condemned beside instances, and their readers one step away. Decides nothing."""
 
 import datetime as dt
 import uuid
@@ -52,7 +52,7 @@ async def condemn(connection: Connection, incident: uuid.UUID, origins: Sequence
 
 
 async def origins(connection: Connection, incidents: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Origin]]:
-    """What these incidents are about, beside instances; only of those that are."""
+    """Return what these incidents are about beside instances; incidents that are only about instances are absent."""
     found: dict[uuid.UUID, list[Origin]] = {}
     for incident, kind, ref, columns in await sqlfile.load(_QUERIES)["origins"].many(
         connection, incidents=list(incidents)
@@ -62,7 +62,7 @@ async def origins(connection: Connection, incidents: Collection[uuid.UUID]) -> d
 
 
 async def condemned(connection: Connection) -> list[Origin]:
-    """What incidents are about, beside instances, unless they were retracted."""
+    """Return the runs, versions and contents that incidents are about, unless they were retracted."""
     rows = await sqlfile.load(_QUERIES)["condemned"].many(connection)
     return [Origin(kind, ref, msgspec.json.decode(columns, type=tuple[str, ...])) for kind, ref, columns in rows]
 

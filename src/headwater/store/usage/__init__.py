@@ -1,1 +1,1 @@
-"""What the query-log pipeline measured."""
+"""Measurements of the query-log pipeline."""

@@ -1,4 +1,4 @@
-"""What datasets, query shapes, tasks, models, users and tools cost, as the query-log pipeline told."""
+"""The cost of datasets, query shapes, tasks, models, users and tools, as the query-log pipeline reported it."""
 
 import datetime as dt
 import uuid
@@ -43,7 +43,7 @@ class CostTotal(msgspec.Struct, frozen=True):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What costs: a grain, of it one dataset or job, a namespace; shapes (or tools) by tool, shapes by the kind of actor that runs them."""
+    """A filter of costs: a grain, of it one dataset or job, a namespace; shapes (or tools) by tool, shapes by the kind of actor that runs them."""
 
     grain: str
     id: uuid.UUID | None = None
@@ -80,6 +80,6 @@ async def page(
 
 
 async def left_out(connection: Connection, namespace: str | None) -> int:
-    """How many users and tools were left out as too cheap."""
+    """Return how many users and tools were left out as too cheap."""
     (count,) = await sqlfile.load("usage/cost")["left_out"].one(connection, namespace=namespace)
     return int(count)

@@ -1,4 +1,4 @@
-"""How much of the lineage is known: counts of datasets and jobs."""
+"""The share of the lineage that is known: counts of datasets and jobs."""
 
 from typing import NamedTuple
 

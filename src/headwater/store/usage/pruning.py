@@ -32,7 +32,7 @@ class WaveTotal(msgspec.Struct, frozen=True):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Which: of a namespace, up to a wave, as sure at least."""
+    """A filter of datasets: of a namespace, up to a wave, with at least this confidence."""
 
     namespace: str | None = None
     last_wave: int | None = None

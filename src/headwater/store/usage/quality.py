@@ -1,4 +1,4 @@
-"""How completely the statements of query logs were parsed, day by day, from `headwater_quality` facets."""
+"""The completeness with which the statements of query logs were parsed, day by day, from `headwater_quality` facets."""
 
 import datetime as dt
 

@@ -1,4 +1,4 @@
-"""Whether query shapes run again and again, as the query-log pipeline told."""
+"""The recurrence of query shapes, as the query-log pipeline reported it."""
 
 import datetime as dt
 import uuid
@@ -34,7 +34,7 @@ class ClassTotal(msgspec.Struct, frozen=True):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Which shapes: one job, a namespace, classes, only those with runs that are missing."""
+    """A filter of shapes: one job, a namespace, classes, only those with missing runs."""
 
     id: uuid.UUID | None = None
     namespace: str | None = None

@@ -39,7 +39,7 @@ class StatusTotal(msgspec.Struct, frozen=True):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Which datasets: by id, namespace, status, who reads them (person, service, bi, pipeline, unknown), not read since. None is all."""
+    """A filter of datasets: by id, namespace, status, kind of reader (person, service, bi, pipeline, unknown), not read since. None is all."""
 
     ids: Collection[uuid.UUID] | None = None
     namespace: str | None = None
