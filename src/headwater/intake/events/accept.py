@@ -69,7 +69,7 @@ class Accepted(msgspec.Struct, frozen=True):
 
 
 class Arrival(msgspec.Struct, frozen=True):
-    """When an archived event first arrived, and its time in the log: its own, or its time of arrival if it has none."""
+    """The time at which an archived event first arrived, and its time in the log: its own, or its time of arrival if it has none."""
 
     received_at: dt.datetime
     event_time: dt.datetime
@@ -101,7 +101,7 @@ class WideIntake(Protocol):
 
 
 class _GenerationCache:
-    """What may be cached while the database keeps its generation: the projector, and the rows that are stored already."""
+    """The values that may be cached while the database keeps its generation: the projector, and the rows that are stored already."""
 
     def __init__(self, state: server_state.ServerState) -> None:
         self.generation = state.generation
@@ -328,12 +328,12 @@ def _time(item: Item, now: dt.datetime) -> dt.datetime:
 
 
 def _is_by_arrival(item: Item, now: dt.datetime) -> bool:
-    """Whether its time in the log depends on when it arrived."""
+    """Return whether the event's time in the log depends on when it arrived."""
     return item.event.time is None or item.event.time != _time(item, now)
 
 
 def _clock_warnings(own: dt.datetime | None, at: dt.datetime) -> list[Warning]:
-    """What is odd about an event's time: the projection, which knows the event alone, cannot tell."""
+    """Return warnings about an event's time. The projection, which knows only the event, cannot give them."""
     if own is None or own <= at:
         return []
     why = (

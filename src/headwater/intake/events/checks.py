@@ -21,7 +21,7 @@ Warn = Callable[[str, str], None]
 
 
 class Subject(NamedTuple):
-    """What was checked: a dataset that a run read (`in`) or wrote (`out`), or all of a run (`run`, then `dataset` is its job's id)."""
+    """The subject of a check: a dataset that a run read (`in`) or wrote (`out`), or all of a run (`run`, then `dataset` is its job's id)."""
 
     run: uuid.UUID
     job: uuid.UUID

@@ -53,7 +53,7 @@ _step = msgspec.json.Decoder(_Step)
 
 
 def has_correlation(event: Event) -> bool:
-    """Whether a RunEvent reports correlation."""
+    """Return whether a RunEvent reports correlation."""
     reports = (*event.inputs, *event.outputs)
     return STEP in event.run_facets or any(
         ITEM in report.io_facets or ("version" in report.facets and _FINGERPRINT in bytes(report.facets["version"]))
@@ -70,7 +70,7 @@ class Parent(msgspec.Struct, frozen=True):
 
 
 def _is_derived(id_: uuid.UUID | None) -> bool:
-    """Whether the id is a version 5 UUID. Headwater derives those for runs and contents, so an item with one could be another node."""
+    """Return whether the id is a version 5 UUID. Headwater derives those for runs and contents, so an item with one could be another node."""
     return id_ is not None and id_.version == 5
 
 

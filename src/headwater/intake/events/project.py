@@ -332,7 +332,7 @@ class _Projection:
         )
 
     def is_checkpoint(self) -> bool:
-        """Whether the output is final although the run may still fail: a streaming job commits while it runs."""
+        """Return whether the output is final although the run may still fail: a streaming job commits while it runs."""
         commits = self.event.event_type in ("RUNNING", "COMPLETE")
         return commits and facet_values.streaming(bytes(self.event.job_facets.get("jobType", b"")))
 

@@ -39,7 +39,7 @@ class WideEvents:
         self._one = asyncio.Semaphore(1)
 
     def is_wide(self, body: bytes) -> bool:
-        """Whether the event is better accepted in a process of its own: a guess from its bytes, in microseconds."""
+        """Return whether the event is better accepted in a process of its own: a guess from its bytes, in microseconds."""
         return len(body) > _BYTES or body.count(b'"namespace"') > _MENTIONS
 
     async def accept(self, body: bytes, arrival: Arrival | None = None) -> Accepted:

@@ -1,4 +1,4 @@
-"""How much one event may hold. A wider one is refused for good, because a client would send it again for ever."""
+"""The limits of one event. A wider one is refused for good, because a client would otherwise send it again for ever."""
 
 import msgspec
 

@@ -43,7 +43,7 @@ class Pace(msgspec.Struct, frozen=True):
 
 
 class Horizon:
-    """How far the log can be read: up to `safe`, the highest arrival number below which no transaction is still writing."""
+    """The end of the readable log: `safe`, the highest arrival number below which no transaction is still writing."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""Which addresses events may be sent to: public ones, and those of networks that the settings name.
+"""The addresses that events may be sent to: public ones, and those of networks that the settings name.
 
 Otherwise an admin could make the server talk to services that trust it for its place in the network (server-side request forgery): cloud metadata,
 databases, other programs on the machine.
@@ -40,7 +40,7 @@ class Networks:
         return addresses
 
     def allows(self, address: Address) -> bool:
-        """Whether events may be sent there. An IPv6 address that stands for an IPv4 address is judged by that one, too."""
+        """Return whether events may be sent to the address. An IPv6 address that stands for an IPv4 address is judged by that one, too."""
         if any(address in network for network in self._allowed):
             return True
         inner = list(_embedded(address))
@@ -85,7 +85,7 @@ def _embedded(address: Address) -> Iterator[ipaddress.IPv4Address]:
 
 
 class Outbound(msgspec.Struct, frozen=True):
-    """What deliveries need of the server: the key of listeners' secrets, and the networks they may enter."""
+    """The needs of deliveries from the server: the key of listeners' secrets, and the networks they may enter."""
 
     key: SecretKey
     networks: Networks

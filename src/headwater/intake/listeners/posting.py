@@ -34,7 +34,7 @@ class Reply(msgspec.Struct, frozen=True):
 
     @property
     def refuses_events(self) -> bool:
-        """Whether the receiver will never accept these events: a 4xx that is about the events."""
+        """True if the receiver will never accept these events: a 4xx that is about the events."""
         return 400 <= self.status < 500 and self.status not in _NOT_THE_EVENT
 
     def __str__(self) -> str:

@@ -45,7 +45,7 @@ def digest_of(key: str) -> bytes:
 
 
 def same(digest: bytes, key: str) -> bool:
-    """Whether the digest is this key's. Takes constant time."""
+    """Return whether the digest is this key's. Takes constant time."""
     return hmac.compare_digest(digest, digest_of(key))
 
 

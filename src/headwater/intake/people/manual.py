@@ -165,7 +165,7 @@ def _action(change: Change) -> str:
 
 
 def _holds(fact: Fact, held: Annotation | None) -> bool:
-    """Whether the fact holds already. Removing an owner or tag is recorded even if no person set it: events may report it."""
+    """Return whether the fact holds already. Removing an owner or tag is recorded even if no person set it: events may report it."""
     if held is None:
         return fact.deleted and fact.kind not in {"owner", "tag"}
     if fact.deleted or held.deleted:

@@ -148,7 +148,7 @@ def _place(target: Target) -> tags.Place:
 
 
 async def _along(connection: Connection, target: Target, *, hidden: bool) -> tuple[Target, ...]:
-    """What is hidden, or unhidden, along with the target: all datasets and jobs of a namespace; a dataset's other names."""
+    """Return the targets that are hidden, or unhidden, along with one: all datasets and jobs of a namespace; a dataset's other names."""
     if target.kind == "namespace":
         rows = await nodes.of_namespace(connection, target.name, hidden=hidden)
         return tuple(_target(row) for row in rows)

@@ -126,9 +126,8 @@ def origin(version: Version) -> int:
 
 
 def _needs_are_listable(held: StoredDeclarations, name: str) -> bool:
-    """Whether the needs of its instances can be listed: not if the entity is cumulative, carries content on, or needs an entity without matching
-    periods.
-    """
+    """Return whether the needs of the entity's instances can be listed: not if it is cumulative, carries content on, or
+    needs an entity without matching periods."""
     entity = held.graph.entities[name]
     return not isinstance(entity.kind, Cumulative) and all(
         link.edge is not None or (not link.carried and held.graph.entities[link.upstream].instances is None)
@@ -256,7 +255,7 @@ class _RecordedVersions:
         return found | {"deleted"} if gone else found
 
     def _equal(self, name: str, k: int, version: Version, chosen: Targets) -> dict[str, Ordinals] | None:
-        """What the version read, if the instance would read the same content now; otherwise None."""
+        """Return what the version read, if the instance would read the same content now; otherwise None."""
         one = Ordinals.between(k, k + 1)
         made = self.made[version.seq]
         read: dict[str, Ordinals] = {}
@@ -291,7 +290,7 @@ class _RecordedVersions:
         return found
 
     def _same(self, upstream: str, u: int, as_of: int, chosen: Targets) -> bool:
-        """Whether an instance that was read is right and has the same content, once `chosen` have gone back."""
+        """Return whether an instance that was read is right and has the same content, once `chosen` have gone back."""
         past = self._past.get((upstream, u), [])
         before = [version for version in past if version.seq <= as_of]
         if not before:

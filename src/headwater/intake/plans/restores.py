@@ -23,7 +23,7 @@ from headwater.store.status import restorable as store
 from headwater.store.status import status as status_store
 
 _AT_ONCE = 100
-"""How many items are checked at once."""
+"""The number of items that are checked at once."""
 
 
 class Restoring(msgspec.Struct, frozen=True):
@@ -52,9 +52,8 @@ class Restoring(msgspec.Struct, frozen=True):
 async def ready(
     connection: Connection, held: StoredDeclarations, inputs: Inputs, items: Sequence[Item], seq: int, *, trust: bool
 ) -> dict[int, list[Restoring] | None]:
-    """What each restore item does, by number; None if it can no longer be done. Items are checked in portions until one can be done; unchecked
-    items have an empty list.
-    """
+    """Return the restores that each restore item consists of, by number; None if it can no longer be done. Items are
+    checked in portions until one can be done; unchecked items have an empty list."""
     every = [item for item in items if item.action == "restore"]
     found: dict[int, list[Restoring] | None] = {item.number: [] for item in every}
     for first in range(0, len(every), _AT_ONCE):

@@ -32,7 +32,7 @@ from headwater.store.database import Connection, Database
 from headwater.store.status import status as status_store
 
 _LOOKED_AT = 2000
-"""How many items are examined at once; items whose turn is first are ready first."""
+"""The number of items that are examined at once; items whose turn is first are ready first."""
 
 _NOT_RESTORABLE = "cannot restore: the version read other instances than exist now, or it is no longer known to be right; make a new plan"
 
@@ -195,7 +195,7 @@ async def take(
 
 
 def _full(request: PlanRequest, busy: Mapping[str, int], producer: str, going: int) -> bool:
-    """Whether the limit of the producer, or the total limit, is reached."""
+    """Return whether the limit of the producer, or the total limit, is reached."""
     total = request.total is not None and going >= request.total
     return total or busy[producer] >= request.limits.get(producer, 2**31)
 
@@ -327,7 +327,7 @@ def _lacking(at: _LoadedPlan, ledger: Ledger, item: Item, fresh: dict[int, Ordin
 
 
 def _elsewhere(at: _LoadedPlan, ledger: Ledger, item: Item) -> bool:
-    """Whether another plan makes any of it right now."""
+    """Return whether another plan makes any instance of the item right now."""
     mine = str(at.row.id)
     for name, some in item.makes.items():
         for plan, those in ledger.marks.of(at.held.number(name)).by_ref("repairing").items():

@@ -309,7 +309,7 @@ def _time(text: str) -> dt.datetime | None:
 
 
 def _death(deaths: object) -> str:
-    """Why the broker itself dead-lettered a message, if a policy made it do so."""
+    """Return why the broker itself dead-lettered a message, if a policy made it do so; else ""."""
     if isinstance(deaths, list) and deaths and isinstance(deaths[0], dict):
         return f"the broker dead-lettered it: {_text(deaths[0].get('reason'))} in {_text(deaths[0].get('queue'))}"
     return ""

@@ -37,7 +37,7 @@ class Inbox:
 
     @property
     def shut(self) -> bool:
-        """Whether consuming is stopped because too much is held."""
+        """True if consuming is stopped because too much is held."""
         return self._tag is None
 
     async def _arrived(self, message: AbstractIncomingMessage) -> None:
@@ -81,7 +81,7 @@ class Inbox:
         self._waiting.put_nowait(None)
 
     def empty(self) -> bool:
-        """Whether no message waits here, and none was returned for lack of room."""
+        """Return whether no message waits here, and none was returned for lack of room."""
         return self._waiting.empty() and not self._surplus
 
     async def get(self, seconds: float | None) -> AbstractIncomingMessage | None:

@@ -37,9 +37,9 @@ _LOG_SECONDS = 60.0
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How much is received at once. At most `prefetch` messages, and `held_bytes` plus one message, are unacknowledged. A batch closes at `events` or
-    after `wait_seconds`; a transaction has at most `events`. `grace_seconds`: how long a commit may take after the request to stop.
-    """
+    """The limits of receiving. At most `prefetch` messages, and `held_bytes` plus one message, are unacknowledged. A
+    batch closes at `events` or after `wait_seconds`; a transaction has at most `events`. `grace_seconds`: how long a
+    commit may take after the request to stop."""
 
     prefetch: int = 250
     events: int = 500
@@ -196,7 +196,7 @@ class Receiver:
             await asyncio.sleep(_WATCH_SECONDS)
 
     async def _empty(self, channel: AbstractChannel, inbox: Inbox) -> bool:
-        """Whether no message waits, twice in a row: messages in transit arrive in between."""
+        """Return whether no message waits, twice in a row: messages in transit arrive in between."""
         for _ in range(2):
             if await amqp.ready(channel, self._queues.events) or not inbox.empty():
                 return False

@@ -1,4 +1,4 @@
-"""Which code had made the instances that an incident condemns: what the same code makes is wrong until the cause is fixed."""
+"""The code that made the instances an incident condemns: what the same code makes is wrong until the cause is fixed."""
 
 import datetime as dt
 import uuid
@@ -28,7 +28,7 @@ async def coded_versions(
 def produced_since(
     roots: Mapping[str, Ordinals], coded: Mapping[str, Sequence[histories_store.Coded]]
 ) -> dt.datetime | None:
-    """When the first of these instances was produced; None if that is not known for all."""
+    """Return when the first of these instances was produced; None if that is not known for all."""
     for name, some in roots.items():
         bounds = np.array([(one.start_, one.end_) for one in coded.get(name, ())], dtype=np.int64).reshape(-1, 2)
         if some - Ordinals.joined(bounds[:, 0], bounds[:, 1]):

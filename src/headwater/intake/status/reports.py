@@ -33,13 +33,13 @@ _LOGGED_FIELDS = ("states", "remove", "seq", "code", "fingerprint", "storage", "
 """Fields of a report that the log stores as JSON, besides its columns."""
 _OF_RUNS = {"started", "produced", "failed"}
 _PORTION = 500
-"""How many reports of a call are committed together: others are written in between, and a repetition stays cheap."""
+"""The number of reports of a call that are committed together: other calls are written in between, and a repetition stays cheap."""
 _PORTION_BYTES = 1024 * 1024
 """About how many bytes of reports, of several calls, are written in one transaction."""
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """Why a report was refused."""
+    """The reason for which a report was refused."""
 
     code: str
     message: str
@@ -256,7 +256,7 @@ class Batch:
         return last.seq if same else None
 
     def _began(self, resolved: ResolvedReport) -> dt.datetime:
-        """When the run began; if that was not reported, when it ended."""
+        """Return when the run began; if that was not reported, when it ended."""
         return min(resolved.at, self.began.get((resolved.entity_id, resolved.reported.ref), resolved.at))
 
     async def _record(self, resolved: ResolvedReport, actor: str) -> ReportOutcome:
@@ -352,7 +352,7 @@ def _instances(version: store.Version) -> Ordinals:
 
 
 def _content(version: store.Version) -> tuple[object, ...]:
-    """What a version is, whenever and of whichever instances it was made."""
+    """Return what identifies a version's content, whenever and of whichever instances it was made."""
     storage = msgspec.json.decode(version.storage) if version.storage is not None else None
     return (
         version.run,

@@ -193,9 +193,8 @@ def _instances(
 
 
 def _reads(declared: EntityDeclaration, summary: RunSummary, places: Places) -> list[ReadInstances] | None:
-    """What the run read, if it is completely known: every declared need is among the inputs, and the instances of every input entity are identified.
-    Otherwise None, because an incomplete record would count as complete.
-    """
+    """Return what the run read, if it is completely known: every declared need is among the inputs, and the instances
+    of every input entity are identified. Otherwise None, because an incomplete record would count as complete."""
     found = dict[str, Any]()
     for name, report in summary.inputs.items():
         for entity in places.stored(report):

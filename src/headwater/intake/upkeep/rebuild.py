@@ -79,7 +79,7 @@ async def delete_what_is_due(database: Database, live_runs: int) -> None:
 
 
 async def needed(database: Database) -> bool:
-    """Whether a migration emptied the projections, so that a rebuild is needed."""
+    """Return whether a migration emptied the projections, so that a rebuild is needed."""
     async with database.connection() as connection:
         return (await server_state.read(connection)).rebuild_needed
 

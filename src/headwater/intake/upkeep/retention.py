@@ -27,7 +27,7 @@ _CONTENT: tuple[store.Content, ...] = ("column_set", "facet_set", "facet_body")
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """How many days each kind is stored; None: for ever."""
+    """The days for which each kind of record is stored; None: for ever."""
 
     events: int | None = None
     runs: int | None = None
