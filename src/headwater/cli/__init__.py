@@ -15,7 +15,8 @@ def arguments(given: list[str]) -> list[str]:
 
 
 def plain_fingerprints(given: list[str]) -> bool:
-    """Whether this is `fingerprint PATH…` without options. Importing the tree of commands takes as long as hashing a large file, so it is skipped."""
+    """Return whether this is `fingerprint PATH…` without options. Importing the tree of commands takes as long as
+    hashing a large file, so it is skipped."""
     return given[:1] == ["fingerprint"] and len(given) > 1 and not any(word.startswith("-") for word in given[1:])
 
 

@@ -1,4 +1,4 @@
-"""What a command's argument means: a name, a column, a run, a version, an instance, an item, a file on this disk, a fingerprint."""
+"""Resolve a command's argument: a name, a column, a run, a version, an instance, an item, a file on this disk, a fingerprint."""
 
 from __future__ import annotations
 

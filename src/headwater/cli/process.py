@@ -40,7 +40,7 @@ def remove() -> None:
 
 
 def alive(pid: int) -> bool:
-    """Whether the process runs and is not a zombie."""
+    """Return whether the process runs and is not a zombie."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

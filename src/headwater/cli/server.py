@@ -94,7 +94,7 @@ def resolve(url: str | None, name: str, kind: str | None = None) -> Any:
 
 
 def _nothing_near(url: str | None, name: str) -> str:
-    """What to do about a name that is like no other."""
+    """Return advice about a name that is like no other."""
     from headwater.cli.output import counted
 
     counts = get(url, "/api/v2/status")["counts"]

@@ -65,12 +65,12 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def remote(self) -> bool:
-        """Whether events wait in a spool until it has them."""
+        """True if events wait in a spool until the server or broker has them."""
         return self.transport in REMOTE
 
     @property
     def batches(self) -> bool:
-        """Whether an array at `…/batch` is worth a try."""
+        """True if an array at `…/batch` is worth a try."""
         return self.backend not in _SINGLY
 
     @property

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 FAILURES: Final = (OSError, http.client.HTTPException)
-"""What an exchange raises if there was no complete answer. TimeoutError is one of them."""
+"""The exceptions that an exchange raises if there was no complete answer. TimeoutError is one of them."""
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -1,8 +1,9 @@
-"""When appended events reach the disk, and not only the operating system: the spool's `fsync` setting.
+"""The spool's `fsync` setting: when appended events reach the disk, and not only the operating system.
 
-`never`: the kernel decides, within about half a minute; a killed process loses nothing, a power cut the last seconds. `interval`: a thread syncs
-once a second. `always`: `emit` waits for the disk, which takes milliseconds and is the only setting that slows a pipeline.
-The note of what was delivered is not made durable: losing it means sending twice, which the server ignores.
+`never`: the kernel decides, within about half a minute; a killed process loses nothing, a power cut the last seconds.
+`interval`: a thread syncs once a second. `always`: `emit` waits for the disk, which takes milliseconds and is the only
+setting that slows a pipeline. The note of what was delivered is not made durable: losing it means sending twice, which
+the server ignores.
 """
 
 import logging

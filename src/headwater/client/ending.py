@@ -10,7 +10,7 @@ _MESSAGE = 4 * 1024
 
 
 def is_stop(error: BaseException) -> bool:
-    """Whether the block was stopped from outside: a signal, `sys.exit(1)`, a cancelled task."""
+    """Return whether the block was stopped from outside: a signal, `sys.exit(1)`, a cancelled task."""
     if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
         return True
     return type(error).__name__ == "CancelledError"  # asyncio's, and those that anyio and trio raise

@@ -78,7 +78,7 @@ class Item(msgspec.Struct, eq=False, omit_defaults=True):
 
 
 def is_id(given: str) -> bool:
-    """Whether the text is a UUID."""
+    """Return whether the text is a UUID."""
     return _UUID.fullmatch(given) is not None
 
 

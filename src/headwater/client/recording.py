@@ -110,7 +110,7 @@ class Step:
 
     @property
     def unmeasured(self) -> bool:
-        """Whether a fingerprint is still missing."""
+        """True if a fingerprint is still missing."""
         return self.running and bool(self._outputs.unmeasured())
 
     def __bool__(self) -> bool:
@@ -261,7 +261,7 @@ class Step:
                 self._inputs.again(entry)
 
     def imports(self, fingerprint: str) -> bool:
-        """Whether this very step already imports the content."""
+        """Return whether this very step already imports the content."""
         return fingerprint in self._imports
 
     def sources(self, source: Source, item: str | None = None) -> list[Item]:

@@ -73,7 +73,7 @@ class Sender:
 
     @property
     def held_off(self) -> bool:
-        """Whether the server has asked for a pause that is not over."""
+        """True if the server has asked for a pause that is not over."""
         return time.monotonic() < self._not_before
 
     def wake(self) -> None:

@@ -227,7 +227,7 @@ class Spool:
             return bool(self._claimed)
 
     def pending(self, *, backlog: bool = False) -> bool:
-        """Whether an own event (or, with `backlog`, a claimed one) is not delivered yet."""
+        """Return whether an own event (or, with `backlog`, a claimed one) is not delivered yet."""
         with self._lock:
             mine = [*self._full, *([self._active] if self._active else [])]
             return any(segment.pending for segment in (*mine, *(self._claimed if backlog else ())))
@@ -336,7 +336,7 @@ class Spool:
         return found, sent + at
 
     def _make_room(self) -> bool:
-        """Whether one more segment fits, after dropping the oldest if the policy says so. Never drops what another living process holds."""
+        """Return whether one more segment fits, after dropping the oldest if the policy says so. Never drops what another living process holds."""
         sizes = dict(segments(self.folder))
         total = sum(sizes.values())
         if self._drop_newest:

@@ -222,7 +222,7 @@ def _step_arguments(name: Any, told: Mapping[str, Any]) -> StepArguments:
 
 
 def _is_dataset(inputs: object) -> bool:
-    """Whether `inputs=("postgres://db:5432", "meter.public.readings")` is one dataset and not two paths: a server alone is not a dataset."""
+    """Return whether `inputs=("postgres://db:5432", "meter.public.readings")` is one dataset and not two paths: a server alone is not a dataset."""
     if not (isinstance(inputs, tuple) and len(inputs) == 2 and all(isinstance(part, str) for part in inputs)):
         return False
     _, scheme, server = inputs[0].partition("://")

@@ -96,7 +96,7 @@ def _with_changes(
     what: dict[str, Any],
     show: Callable[[], None],
 ) -> None:
-    """What happened, then what people changed."""
+    """Print what happened, then what people changed."""
     changed = server.get(url, "/api/v2/changes", target=node, since=server.time(since), limit=limit)
     if json:
         output.raw(msgspec.json.encode({**what, **changed}))

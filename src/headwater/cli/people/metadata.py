@@ -355,7 +355,7 @@ def _say(json: bool, answer: bytes) -> None:
 
 
 def _difference(reply: dict[str, Any]) -> str:
-    """What a change set and removed: `owner ops`, `tag tier: gold`, `description removed`."""
+    """Return what a change set and removed: `owner ops`, `tag tier: gold`, `description removed`."""
     before, after = reply["before"], reply["after"]
     shown = []
     for key in {**before, **after}:

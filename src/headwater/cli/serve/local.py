@@ -92,7 +92,7 @@ def up(
 
 
 def _rebuilding(log: Path) -> bool:
-    """Whether the last start is rebuilding the tables. If it were ended now, the next start would begin the rebuild again."""
+    """Return whether the last start is rebuilding the tables. If it were ended now, the next start would begin the rebuild again."""
     logged = log.read_bytes() if log.exists() else b""
     return logged.rfind(b"RebuildStarted") > logged.rfind(b"ServerReady")
 

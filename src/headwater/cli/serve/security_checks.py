@@ -1,4 +1,4 @@
-"""What `doctor --security` looks at: files of this user, and what the server lets in and sends out."""
+"""The checks of `doctor --security`: files of this user, and the connections that the server accepts and opens."""
 
 import datetime as dt
 import ipaddress

@@ -41,7 +41,7 @@ class ParsedStatement(NamedTuple):
 
     @property
     def settled(self) -> bool:
-        """Whether it is understood in full, with every name resolved."""
+        """True if the statement is understood in full, with every name resolved."""
         return self.statement.level == "full" and not self.statement.unresolved
 
 

@@ -1,4 +1,4 @@
-"""What is wrong by recorded reads, as tables: versions, and the jobs to run again."""
+"""Tables of what is wrong by recorded reads: versions, and the jobs to run again."""
 
 from __future__ import annotations
 

@@ -19,14 +19,14 @@ class Entry(NamedTuple):
 
 
 def left_out(name: bytes) -> bool:
-    """Whether a file (by its relative name) is a trace of writing and not content: marks and checksums of Spark, Hadoop and Databricks,
-    uncommitted attempts, files of desktops. No other file is left out, hidden or not."""
+    """Return whether a file (by its relative name) is a trace of writing and not content: marks and checksums of Spark,
+    Hadoop and Databricks, uncommitted attempts, files of desktops. No other file is left out, hidden or not."""
     *folders, last = name.split(b"/")
     return any(map(_trace_folder, folders)) or _trace_file(last)
 
 
 def trace_folder(name: bytes) -> bool:
-    """Whether a folder, by its own name, is a trace of writing: nothing below it counts."""
+    """Return whether a folder, by its own name, is a trace of writing: nothing below it counts."""
     return _trace_folder(name)
 
 

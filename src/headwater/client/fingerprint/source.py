@@ -131,7 +131,7 @@ def local_path(url: str) -> str:
 
 
 def is_url(path: str | bytes) -> bool:
-    """Whether it names something outside the local file system (`file://` does not)."""
+    """Return whether the path names something outside the local file system (`file://` does not)."""
     return isinstance(path, str) and "://" in path and not os.path.lexists(path)
 
 

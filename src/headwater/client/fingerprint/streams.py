@@ -26,7 +26,7 @@ class Tally:
 
 
 class Format(NamedTuple):
-    """How members of one kind are recognised and decompressed."""
+    """The signature and the decompressor of members of one kind."""
 
     kind: str
     magic: bytes

@@ -21,7 +21,7 @@ _RESERVED = 3
 
 
 def begins(head: bytes) -> bool:
-    """Whether this begins a frame, or a skippable one before a frame (as parallel compressors write)."""
+    """Return whether the bytes begin a frame, or a skippable one before a frame (as parallel compressors write)."""
     if _skippable(head) and len(head) >= 8:
         after = 8 + int.from_bytes(head[4:8], "little")
         return head[after : after + 4] == _FRAME or _skippable(head[after:])
@@ -50,7 +50,7 @@ class _Frames:
 
     @property
     def whole(self) -> bool:
-        """Whether the bytes so far end with a frame."""
+        """True if the bytes so far end with a frame."""
         return not self._skip and not self._held and self._next == self._magic
 
     def feed(self, data: bytes) -> None:

@@ -63,7 +63,7 @@ class World:
         return Scene(name, slot, number, draft.events, deliveries(draft.events, draft.last, rng), asked)
 
     def _asked(self, name: str) -> bool:
-        """Whether any check of the story is requested."""
+        """Return whether any check of the story is requested."""
         now = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
         stage = Stage("n", "p", 0, now, now, None)
         questions = STORIES[name](stage, random.Random(0), Draft(now))  # noqa: S311
