@@ -139,7 +139,7 @@ class ConnectionGuard:
         return shut
 
     def _idle(self, descriptor: int) -> tuple[bool, int] | None:
-        """Whether the connection was ever answered, and the milliseconds since data came; None if it is gone."""
+        """Return whether the connection was ever answered, and the milliseconds since data came; None if it is gone."""
         with contextlib.suppress(OSError), _duplicate(descriptor) as connection:
             info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
             if len(info) >= _DATA_SEGMENTS_SENT + 4:

@@ -1,7 +1,8 @@
-"""How far a sender's clock is off, by the standard `Date` header of its request.
+"""The offset of a sender's clock, by the standard `Date` header of its request.
 
-The times in a report are by the clock of who sent it. A clock that is hours ahead makes a version that outlasts every later one; a clock that is
-hours behind makes a repair look older than what it repairs. The request says what that clock showed when it was sent (RFC 9110, 6.6.1).
+The times in a report are by the clock of its sender. A clock that is hours ahead makes a version that outlasts every
+later one; a clock that is hours behind makes a repair look older than what it repairs. The request says what that clock
+showed when it was sent (RFC 9110, 6.6.1).
 """
 
 import datetime as dt

@@ -16,7 +16,7 @@ from headwater import __version__, telemetry
 
 
 def is_requested() -> bool:
-    """Whether traces are requested."""
+    """Return whether traces are requested."""
     asked = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
     return bool(asked) and os.environ.get("OTEL_SDK_DISABLED", "").lower() != "true"
 

@@ -32,7 +32,11 @@ class NewOrigin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NewIncident(msgspec.Struct, forbid_unknown_fields=True):
-    """What is wrong, and why: instances, with `columns` only those (what uses other columns is not wrong); `origins`: runs, versions and contents."""
+    """A new incident: what is wrong, and the `reason`.
+
+    `wrong`: instances; with `columns` only these columns are, and what uses other columns is not wrong.
+    `origins`: runs, versions and contents.
+    """
 
     reason: str
     wrong: list[verdicts.WrongColumns] = []
@@ -60,7 +64,7 @@ class FineSubject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FineVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a check doubts and is right as it is."""
+    """The verdict that something a check doubts is right as it is."""
 
     fine: Annotated[list[FineSubject], msgspec.Meta(min_length=1, max_length=1000)]
     note: str = ""
