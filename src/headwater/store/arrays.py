@@ -67,7 +67,7 @@ _TYPES: dict[str, tuple[int, int, Callable[[Any], bytes]]] = {
 
 _WIDTHS = {"int2": 2, "int4": 4, "int": 4, "int8": 8}
 _MANY = 16
-"""From so many whole numbers on, packing them as one array is quicker than one by one."""
+"""From so many whole numbers, or equal values, on, packing them together is quicker than one by one."""
 
 
 def _numbers(type: str, values: Sequence[Any] | NDArray[np.int64]) -> bytes | None:
@@ -93,6 +93,13 @@ class Packed:
             return
         if type in _WIDTHS and len(values) >= _MANY and (whole := _numbers(type, values)) is not None:
             self.body = _HEADER(1, 0, oid, len(values), 1) + whole
+            return
+        if (
+            len(values) >= _MANY
+            and values[0] is values[-1] is not None
+            and list(values).count(values[0]) == len(values)
+        ):
+            self.body = _HEADER(1, 0, oid, len(values), 1) + pack(values[0]) * len(values)
             return
         nulls = 1 if None in values else 0
         parts = (

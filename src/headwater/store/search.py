@@ -10,7 +10,7 @@ A lexeme of a document begins with a letter for where its word stands, so that o
 import datetime as dt
 import re
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any
@@ -42,19 +42,62 @@ _PLAIN = described({}, [])
 _said = msgspec.json.Decoder(list[tuple[str, str, str, dict[str, Any], bool]])
 
 
-async def refresh(connection: Connection, ids: Collection[uuid.UUID], *, regrouped: bool = False) -> None:
+async def refresh(
+    connection: Connection,
+    ids: Collection[uuid.UUID],
+    *,
+    regrouped: bool = False,
+    new: Mapping[uuid.UUID, tuple[str, str]] | None = None,
+) -> None:
     """Make the documents of these datasets and jobs as what is known of them now says.
 
     Called inside the transaction that changed names, facets, annotations or `hidden`; whose document is made from the same as before costs
     one reading of what it was made from. Ids may be any names of a dataset. `regrouped`: names were linked or parted in this transaction; pass
-    all that were one, too. The rows of the datasets and jobs must have been locked before, as writing them does. Fixed number of statements for
-    each thousand.
+    all that were one, too. `new`: namespace and name of the datasets among them that this transaction is the first to report. The rows of the
+    datasets and jobs must have been locked before, as writing them does. Fixed number of statements for each thousand.
     """
     if not ids:
         return
-    queries = sqlfile.load("search")
-    asked = sorted(ids, key=_BY_NUMBER)
     before, after = set[str](), set[str]()
+    plain = await _make_new(connection, new, after) if new and len(new) >= _PAGE else set()
+    if asked := sorted(set(ids) - plain, key=_BY_NUMBER):
+        await _make_stale(connection, asked, regrouped, before, after)
+    if before or after:
+        known = _vocabulary(after)
+        await _write_words(connection, sorted(known), sorted(_vocabulary(before - after) - known))
+
+
+async def _make_new(
+    connection: Connection, datasets: Mapping[uuid.UUID, tuple[str, str]], after: set[str]
+) -> set[uuid.UUID]:
+    """Make the documents of new datasets from their names. Returns the ids of those made; their lexemes go to `after`.
+
+    Of a new dataset little else is known than its name, and what `_make_stale` asks PostgreSQL for each is half of its work. Those of which more
+    is known are left for it.
+    """
+    queries, ids = sqlfile.load("search"), sorted(datasets, key=_BY_NUMBER)
+    async with connection.pipeline():
+        targets = [(id_, "dataset:{}:{}".format(*datasets[id_])) for id_ in ids]
+        cursor = await queries["described"].send_columns(connection, ("id", "target"), targets)
+        await sent(connection)
+        left = {row[0] for row in await cursor.fetchall()}
+        plain = [id_ for id_ in ids if id_ not in left]
+        for start in range(0, len(plain), _PAGE):
+            documents = []
+            for id_ in plain[start : start + _PAGE]:
+                lexemes = _lexemes("DATASET", [datasets[id_]], _PLAIN)
+                documents.append((id_, "DATASET", *datasets[id_], "", "", None, _PART.join(lexemes)))
+                after.update(lexemes)
+            await queries["upsert_documents"].send_columns(connection, _DOCUMENT, documents)
+            await sent(connection)
+    return set(plain)
+
+
+async def _make_stale(
+    connection: Connection, asked: list[uuid.UUID], regrouped: bool, before: set[str], after: set[str]
+) -> None:
+    """Make the documents that are not made from what is known now. Their former lexemes go to `before`, the new ones to `after`."""
+    queries = sqlfile.load("search")
     async with connection.pipeline():
         await queries["lock_groups"].send(connection, ids=asked, regrouped=regrouped)
         doomed = await queries["doomed"].send(connection, ids=asked)
@@ -86,9 +129,6 @@ async def refresh(connection: Connection, ids: Collection[uuid.UUID], *, regroup
         before.update(old)
     if gone:
         await queries["delete_documents"].exec(connection, ids=gone)
-    if before or after:
-        known = _vocabulary(after)
-        await _write_words(connection, sorted(known), sorted(_vocabulary(before - after) - known))
 
 
 async def _send_stale(connection: Connection, ids: list[uuid.UUID]) -> AsyncCursor[Any]:

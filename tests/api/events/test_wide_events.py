@@ -7,7 +7,7 @@ import uuid
 from typing import Any
 
 import pytest
-from tests.events import encoded, run_event
+from tests.events import dataset, encoded, facet, run_event, schema
 from tests.fixtures.postgres import empty
 
 from headwater.errors import InvalidEvent, Overloaded, TooLarge
@@ -16,6 +16,7 @@ from headwater.intake.events.accept import Accepted, Arrival, Intake
 from headwater.intake.events.wide import WideEvents
 from headwater.intake.events.width import Limits
 from headwater.intake.upkeep.rebuild import fingerprints
+from headwater.store import search
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
 
@@ -63,6 +64,33 @@ def test_a_wide_event_is_stored_as_any_other(
     assert run(fingerprints(database)) == expected
     again = run(intake.accept(body))
     assert (again.duplicate, again.created) == (True, [])
+
+
+def test_documents_of_new_datasets_are_those_that_a_rebuild_makes(database: Database, run: Any) -> None:
+    """Most are made from the names alone; not those that have facets, other names, or descriptions from before they were reported."""
+    inputs: list[Any] = [f"/in/{i}" for i in range(1200)]
+    inputs[3] = dataset("/in/3", symlinks=facet(identifiers=[{"namespace": "hive", "name": "t", "type": "TABLE"}]))
+    inputs[4] = dataset("/in/4", documentation=facet(description="orders of today"), **schema("amount"))
+    body = encoded(run_event("COMPLETE", 1, "first", inputs, ["/out"]))
+
+    async def store() -> None:
+        async with database.transaction() as connection:
+            for target in ("dataset:file:/in/5", "dataset:file:/in/6#amount"):
+                await connection.execute(
+                    "insert into annotations values (%s, 'description', '', '{\"text\": \"said before\"}', false, 'me', now(), gen_random_uuid())",
+                    (target,),
+                )
+        await Intake(database, limits=LIMITS).accept(body)
+
+    async def make_again() -> None:
+        async with database.transaction() as connection:
+            await connection.execute("update search_documents set source = gen_random_uuid(), words = ''")
+            await search.refresh_all(connection)
+
+    run(store())
+    stored = run(fingerprints(database))
+    run(make_again())
+    assert run(fingerprints(database)) == stored
 
 
 def test_a_batch_keeps_its_order_and_each_event_stands_alone(run: Any, intake: Intake, elsewhere: Elsewhere) -> None:

@@ -275,7 +275,9 @@ class Intake:
             ):
                 await manual.unhide(connection, mentioned, cache.projector.decoder.identity)
             if changed := written.changed | written.hidden:
-                await search.refresh(connection, changed, regrouped=bool(rows.get(DatasetLinkRow)))
+                reported = cast("Sequence[DatasetRow]", rows.get(DatasetRow, ()))
+                created = {row.id: (row.namespace, row.name) for row in reported if row.id in written.created}
+                await search.refresh(connection, changed, regrouped=bool(rows.get(DatasetLinkRow)), new=created)
             # Last, because it locks the closure: other transactions with new correlation edges wait from here on.
             await closure.update_closure(connection, written.correlated)
         if written.hidden_namespaces:

@@ -71,14 +71,24 @@ select s.id, tsvector_to_array(s.words) from member m cross join lateral (select
 where exists (select 1 from dataset_canonical c where c.dataset_id = s.id and c.canonical_id <> s.id)
    or not exists (select 1 from datasets d where d.id = s.id and not d.hidden union all select 1 from jobs j where j.id = s.id and not j.hidden)
 
+-- name: described :many
+-- Those of these datasets of which more is known than their name: other names, facets, what people said (maybe before they were reported).
+select u.id from unnest(%(id)b::uuid[], %(target)b::text[]) as u (id, target)
+where exists (select 1 from owner_facets where owner = u.id)
+   or exists (select 1 from dataset_canonical where dataset_id = u.id) or exists (select 1 from dataset_canonical where canonical_id = u.id)
+   or exists (select 1 from annotations where target = u.target)
+   or exists (select 1 from annotations where target ~>=~ (u.target || '#') and target ~<~ (u.target || '$'))
+
 -- name: delete_documents :exec
 -- Documents that are no more.
 delete from search_documents where id = any(%(ids)b)
 
 -- name: upsert_documents :exec
--- Documents as they are now. Lexemes, tags and owners of one come in one text each, parted by the sign 31.
+-- Documents as they are now. Lexemes, tags and owners of one come in one text each, parted by the sign 31. `source` is as `stale` says; null: the
+-- document is made from one name alone.
 insert into search_documents as t (id, type, namespace, name, tags, owners, source, words)
-select id, type, namespace, name, string_to_array(tags, chr(31)), string_to_array(owners, chr(31)), source, array_to_tsvector(string_to_array(words, chr(31)))
+select id, type, namespace, name, string_to_array(tags, chr(31)), string_to_array(owners, chr(31)),
+       coalesce(source, md5(concat_ws(chr(30), array[namespace], array[name]))::uuid), array_to_tsvector(string_to_array(words, chr(31)))
 from unnest(%(id)b::uuid[], %(type)b::text[], %(namespace)b::text[], %(name)b::text[], %(tags)b::text[], %(owners)b::text[], %(source)b::uuid[], %(words)b::text[])
      as u (id, type, namespace, name, tags, owners, source, words)
 on conflict (id) do update set tags = excluded.tags, owners = excluded.owners, source = excluded.source, words = excluded.words
