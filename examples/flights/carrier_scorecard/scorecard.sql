@@ -1,4 +1,4 @@
--- How the carriers compare, month by month: one row a carrier and month, over the three airports together.
+-- The carriers compared, month by month: one row a carrier and month, over the three airports together.
 -- Shares are made from the sums of the airports; a carrier with fewer than 100 arrivals in a month is not graded on luck.
 
 SET TIME ZONE 'UTC';

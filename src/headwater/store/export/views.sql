@@ -29,7 +29,7 @@ create or replace function lineage.items(value jsonb) returns setof jsonb langua
 $$;
 comment on function lineage.items is 'The members of a JSON array; of anything else none.';
 
--- When a period of a schedule begins (entities/time/calendar.py is the rule). Null for cron, tables of periods, and days of a zone that skipped a date:
+-- The start of a period of a schedule (entities/time/calendar.py is the rule). Null for cron, tables of periods, and days of a zone that skipped a date:
 -- their numbers follow from more than arithmetic.
 create or replace function lineage.period_start(period jsonb, ordinal bigint) returns timestamptz language plpgsql stable parallel safe as $$
 declare
@@ -185,7 +185,7 @@ where not s.hidden and not t.hidden and not j.hidden
 group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12;
 comment on view lineage.column_edges is 'One row for each column that feeds a column, and how. A null column is the whole dataset.';
 
--- What explicit lineage says of a job that has it; any other job: all it reads with all it writes.
+-- The dependencies that explicit lineage gives a job that has it; any other job: all it reads with all it writes.
 create or replace view lineage.dependencies as
 select s.namespace as source_namespace, s.name as source_name, t.namespace as target_namespace, t.name as target_name,
        j.namespace as job_namespace, j.name as job_name, pair.first_at as first_seen_at, pair.last_at as last_seen_at
@@ -261,7 +261,7 @@ select i.id as incident_id, i.state, i.reason, i.opened_by, i.opened_at, i.fixed
 from incidents i;
 comment on view lineage.incidents is 'One row for each verdict that something is wrong.';
 
--- What each column is; docs/reference/lineage-views.md is made from these.
+-- The meaning of each column; docs/reference/lineage-views.md is made from these.
 comment on column lineage.datasets.namespace is 'The namespace of the dataset.';
 comment on column lineage.datasets.name is 'The name of the dataset in its namespace.';
 comment on column lineage.datasets.tags is 'Its tags and those of its columns, as `key` or `key:value`.';
@@ -412,7 +412,7 @@ comment on column lineage.incidents.note is 'A note of the person who closed it.
 comment on column lineage.incidents.datasets is 'The datasets with a schedule whose instances it condemned.';
 comment on column lineage.incidents.origins is 'The runs, versions and contents that it condemned.';
 
--- Who may read the views. Roles belong to the whole server: another database of it may make the same one at the same moment.
+-- The role that may read the views. Roles belong to the whole server: another database of it may make the same one at the same moment.
 do $$
 begin
   if not exists (select from pg_roles where rolname = 'headwater_reader') then

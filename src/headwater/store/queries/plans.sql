@@ -8,7 +8,7 @@ values (%(id)s, %(at)s, %(by)s, %(reason)s, 'planned', %(at)s, %(seq)s, %(declar
 select id, created_at, created_by, reason, state, changed_at, seq, declared_at, items, request::text from plans where id = %(id)s
 
 -- name: inputs :one
--- What a plan is computed from.
+-- The inputs that a plan is computed from.
 select inputs::text from plans where id = %(id)s
 
 -- name: locked :maybe
@@ -21,7 +21,7 @@ select id, created_at, created_by, reason, state, changed_at, seq, declared_at, 
 where %(state)s::text is null or state = %(state)s order by created_at desc, id desc limit %(limit)s offset %(offset)s
 
 -- name: state :exec
--- What became of a plan.
+-- Set the state of a plan.
 update plans set state = %(state)s, changed_at = clock_timestamp() where id = %(id)s
 
 -- name: items :many
@@ -41,7 +41,7 @@ update plan_items set lease_until = %(lease_until)s, run = case when %(run)s = '
 where plan = %(plan)s and number = %(number)s and attempt = %(attempt)s and state = 'running'
 
 -- name: end :exec
--- What became of items.
+-- Record the end of items.
 insert into plan_items (plan, number, state, attempt, worker, run, note, began_at, ended_at)
 select %(plan)s, u.number, u.state, u.attempt, u.worker, u.run, u.note, clock_timestamp(), clock_timestamp()
 from unnest(%(number)b::int8[], %(state)b::text[], %(attempt)b::int4[], %(worker)b::text[], %(run)b::text[], %(note)b::text[])

@@ -126,7 +126,7 @@ select u.word, exists (select 1 from search_words w where w.word = u.word),
 from unnest(%(word)b::text[], %(after)b::text[], %(near)b::text[], %(alike)b::bool[]) as u (word, after, near, alike)
 
 -- name: texts_of_people :many
--- What people said of these datasets (under any of their names) and jobs: descriptions, owners, tags, of columns too.
+-- People's texts about these datasets (under any of their names) and jobs: descriptions, owners, tags, of columns too.
 with member as (
   select i as node, i as id from unnest(%(ids)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)
@@ -163,7 +163,7 @@ from hits h where (select count(*) from hits) < %(most)s
 order by 1, 6 desc, length(h.name), h.namespace collate "C", h.name collate "C", h.id
 
 -- name: counts :many
--- How many documents the query finds (at most `most`), by type, namespace, platform, tag and owner; the twenty most frequent of each.
+-- The number of documents that the query finds (at most `most`), by type, namespace, platform, tag and owner; the twenty most frequent of each.
 with hits as materialized (
   select type, namespace, tags, owners from search_documents where words @@ (select %(query)s::tsquery) limit %(most)s
 ), places as materialized (

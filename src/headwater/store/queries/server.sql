@@ -8,5 +8,5 @@ select coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint, coalesce(sum(gre
 from pg_partition_tree('events') t join pg_class c on c.oid = t.relid where t.isleaf
 
 -- name: migrations :many
--- Which migrations have run, and the Headwater that ran each where it is recorded.
+-- The migrations that have run, and the Headwater that ran each where it is recorded.
 select name, to_jsonb(migrations) ->> 'version' from migrations

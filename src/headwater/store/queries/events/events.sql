@@ -8,18 +8,18 @@ on conflict do nothing
 returning digest, event_time
 
 -- name: append_warnings :exec
--- What was odd about events that were appended.
+-- Append the warnings about events that were appended.
 insert into warnings (event_time, digest, position, producer, code, place, message)
 select * from unnest(%(event_time)b::timestamptz[], %(digest)b::bytea[], %(position)b::int[], %(producer)b::text[],
                      %(code)b::text[], %(place)b::text[], %(message)b::text[])
 on conflict do nothing
 
 -- name: time_of :many
--- When the log first got these events: an event without a time of its own keeps the time of its first arrival.
+-- The first time of these events in the log: an event without a time of its own keeps the time of its first arrival.
 select digest, min(event_time) from events where digest = any(%(digests)b) group by digest
 
 -- name: early_times :many
--- Which of these events the log has under their time of arrival, because their own time was ahead of the clock then.
+-- Those of these events that the log has under their time of arrival, because their own time was ahead of the clock then.
 select w.digest, w.event_time from unnest(%(digests)b::bytea[]) as u (digest)
 cross join lateral (select digest, event_time, code from warnings where digest = u.digest offset 0) w
 where w.code = %(code)s
@@ -46,7 +46,7 @@ where run_id is not null and event_time >= %(after)s and event_time < %(before)s
 order by event_time, digest limit %(limit)s offset %(offset)s
 
 -- name: count_lineage_events :one
--- How many run events there are between two times.
+-- The number of run events between two times.
 select count(*) from events e
 where run_id is not null and event_time >= %(after)s and event_time < %(before)s
   and (%(namespace)s::text is null or exists (select 1 from runs r join jobs j on j.id = r.job_id where r.run_id = e.run_id and j.namespace = %(namespace)s))

@@ -3,18 +3,18 @@
 select producer, kind, event_type, count(*), max(received_at) from events where received_at >= %(since)s group by 1, 2, 3
 
 -- name: delays :many
--- How long after their own time events arrived, in seconds: median, p90, p99 and the longest, by producer.
+-- The delay between the events' own times and their arrival, in seconds: median, p90, p99 and the longest, by producer.
 select producer, percentile_cont(array[0.5, 0.9, 0.99, 1.0]) within group (order by extract(epoch from received_at - event_time))::float8[]
 from events where received_at >= %(since)s group by producer
 
 -- name: warnings :many
--- What was odd about events that arrived since a time, by producer, code and day, with an example.
+-- The warnings about events that arrived since a time, by producer, code and day, with an example.
 select w.producer, w.code, date_trunc('day', e.received_at), count(*), min(w.message), max(e.received_at)
 from events e join warnings w on w.digest = e.digest and w.event_time = e.event_time
 where e.received_at >= %(since)s group by 1, 2, 3 order by 1, 2, 3
 
 -- name: events_with_warnings :many
--- How many events of each producer that arrived since a time had something odd.
+-- The number of events with a warning, of each producer, among those that arrived since a time.
 select e.producer, count(*) from events e
 where e.received_at >= %(since)s and exists (select 1 from warnings w where w.digest = e.digest and w.event_time = e.event_time) group by 1
 

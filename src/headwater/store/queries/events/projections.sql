@@ -5,7 +5,7 @@ select distinct on (id) id, body from unnest(%(id)b::uuid[], %(body)b::bytea[]) 
 on conflict do nothing
 
 -- name: insert_facet_sets :exec
--- What events told of an owner together: a set is content.
+-- Add sets of facets that events reported of an owner together: a set is content.
 insert into facet_sets (id, name, body_id, deleted)
 select distinct on (id, name) id, name, body_id, deleted
 from unnest(%(id)b::uuid[], %(name)b::text[], %(body_id)b::uuid[], %(deleted)b::bool[]) as u (id, name, body_id, deleted) order by id, name
@@ -169,7 +169,7 @@ where excluded.first_at < t.first_at or greatest(t.last_at, excluded.last_at) is
    or greatest(t.declared_at, excluded.declared_at) is distinct from t.declared_at or t.declared and not excluded.declared
 
 -- name: upsert_dataset_versions :exec
--- What runs left behind; the schema is the latest told, counts only grow within a run.
+-- Add or update the versions that runs wrote; the schema is the latest reported, counts only grow within a run.
 insert into dataset_versions as t (id, dataset_id, run_id, job_id, external_version, declared, first_at, written_at, schema_id, schema_at, schema_digest, lifecycle, rows, bytes, files, checkpoint)
 select id, (array_agg(dataset_id))[1], (array_agg(run_id))[1], (array_agg(job_id))[1], min(external_version), bool_and(declared), min(at), max(at),
        (array_agg(schema_id order by at desc, digest desc, schema_id desc) filter (where schema_id is not null))[1],
@@ -208,8 +208,8 @@ on conflict (run_id, job_id, direction, dataset_id, name, field) do update set
 where (excluded.at, excluded.digest, excluded.result, excluded.detail collate "C") > (t.at, t.digest, t.result, t.detail collate "C")
 
 -- name: upsert_owner_facets :many
--- Which sets were reported for which owner, from when to when; and whether what can be searched of the owner (the facets of model.described) may be
--- other than before: a set never reported for it, or reported again after a different one. What RETURNING reads of the table is as it was before.
+-- Add or update the sets reported for each owner, with their first and last time; return whether the searchable facets of the owner (those of
+-- model.described) may have changed: a set never reported for it, or reported again after a different one. RETURNING reads the table as it was before.
 insert into owner_facets as t (owner, set_id, first_at, last_at, last_digest)
 select owner, set_id, min(at), max(at), (array_agg(digest order by at desc, digest desc))[1]
 from unnest(%(owner)b::uuid[], %(set_id)b::uuid[], %(at)b::timestamptz[], %(digest)b::bytea[]) as u (owner, set_id, at, digest)
@@ -230,7 +230,7 @@ returning owner, exists (
     where old.owner = t.owner and old.set_id = t.set_id and t.last_at >= old.last_at)))
 
 -- name: upsert_report_columns :exec
--- Which set of column edges a report has for a target; the latest wins within its slot.
+-- Set the column edges of a report for a target; the latest wins within its slot.
 insert into report_columns as t (job_id, report_id, target_id, origin, slot, at, digest, set_id)
 select distinct on (job_id, report_id, target_id, origin, slot) job_id, report_id, target_id, origin, slot, at, digest, set_id
 from unnest(%(job_id)b::uuid[], %(report_id)b::uuid[], %(target_id)b::uuid[], %(origin)b::int2[], %(slot)b::uuid[],
@@ -241,7 +241,7 @@ on conflict (job_id, report_id, target_id, origin, slot) do update set at = excl
 where (excluded.at, excluded.digest, excluded.set_id) > (t.at, t.digest, t.set_id)
 
 -- name: move_horizons :exec
--- When the oldest report that keeps edges of these jobs alive began. The jobs' rows are locked by then: this transaction spoke of them.
+-- Set the start of the oldest report that keeps edges of these jobs alive. The jobs' rows are locked by then: this transaction touched them.
 update jobs set horizon = r.first_at
 from unnest(%(jobs)b::uuid[]) as u (id) cross join lateral (
   select first_at from reports where job_id = u.id and not declaration order by first_at desc offset %(live_runs)s - 1 limit 1) r
@@ -264,7 +264,7 @@ select distinct m.id, b.id from member m join best b using (root) order by 1
 on conflict (dataset_id) do update set canonical_id = excluded.canonical_id where t.canonical_id <> excluded.canonical_id
 
 -- name: upsert_annotations :exec
--- What people say: the latest wins.
+-- Add or update people's annotations: the latest wins.
 insert into annotations as t (target, kind, key, value, deleted, author, at, change_id, owner, field)
 select distinct on (target, kind, key) target, kind, key, value::jsonb, deleted, author, at, change_id, owner, field
 from unnest(%(target)b::text[], %(kind)b::text[], %(key)b::text[], %(value)b::text[], %(deleted)b::bool[], %(author)b::text[],

@@ -16,12 +16,12 @@ where received_at >= %(since)s and (%(producer)s::text is null or producer = %(p
 order by received_at desc, digest limit %(limit)s offset %(offset)s
 
 -- name: warnings :many
--- What was odd about these events.
+-- The warnings about these events.
 select w.digest, w.event_time, w.code, w.place, w.message from unnest(%(digests)b::bytea[], %(times)b::timestamptz[]) as u (digest, event_time)
 join warnings w using (digest, event_time) order by w.digest, w.event_time, w.position
 
 -- name: versions :many
--- Which of these versions there are.
+-- Those of these versions that exist.
 select id from dataset_versions where id = any(%(ids)b)
 
 -- name: run_begins :many

@@ -3,19 +3,19 @@
 select c.relname from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
 
 -- name: migrated :many
--- Which migrations ran.
+-- The migrations that ran.
 select name from migrations
 
 -- name: clock :one
--- What the database's clock says: times of arrival are its.
+-- The database's clock, which gives the times of arrival.
 select clock_timestamp()
 
 -- name: begins :one
--- When the first of what is left of the logs arrived.
+-- The first arrival of what is left of the logs.
 select least((select min(received_at) from events), (select min(at) from changes))
 
 -- name: extent :one
--- What of the logs had arrived by a time: how many events, and how many changes by people, and a number that differs where they do.
+-- The extent of the logs up to a time: the number of events, the number of people's changes, and a number that differs where they do.
 select e.n, c.n, e.seal # c.seal from
   (select count(*) as n, coalesce(bit_xor(('x' || encode(substring(digest from 1 for 8), 'hex'))::bit(64)::bigint), 0) as seal
    from events where received_at <= %(until)s) e,
@@ -28,7 +28,7 @@ where action = 'set_identity' and at <= %(until)s and coalesce(status, 200) < 30
 order by at desc, id desc limit 1
 
 -- name: rules_told_later :one
--- Whether the audit log is whole, and has the first time rules were set: then there were none before.
+-- True if the audit log is whole and shows that rules were set for the first time later: then there were none before.
 select exists (select from audit where action = 'set_identity' and at > %(until)s and coalesce(status, 200) < 300 and not detail ? 'dry_run')
    and not exists (select from retention where kind = 'audit' and deleted > 0)
 
@@ -38,12 +38,12 @@ select event_time, digest, kind, event_type, run_id, producer, received_at, body
 from events where received_at <= %(until)s
 
 -- name: warnings :many
--- What was odd about these events.
+-- The warnings about these events.
 select w.event_time, w.digest, w.position, w.producer, w.code, w.place, w.message
 from warnings w join events e on e.event_time = w.event_time and e.digest = w.digest where e.received_at <= %(until)s
 
 -- name: changes :many
--- What people had said by a time.
+-- People's changes up to a time.
 select id, at, author, action, target, body, node, other
 from changes where at <= %(until)s
 

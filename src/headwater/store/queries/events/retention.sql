@@ -62,7 +62,7 @@ where (job_id, report_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b
 order by job_id, report_id for update skip locked
 
 -- name: delete_report_datasets :exec
--- What these reports told.
+-- Delete the datasets of these reports.
 delete from report_datasets where (job_id, report_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[]))
 
 -- name: delete_report_subsets :exec
@@ -169,7 +169,7 @@ select count(*) from audit where at < %(before)s
 select pg_advisory_xact_lock_shared(1751474532, 2)
 
 -- name: record :exec
--- What became of one kind the last time.
+-- Record the last outcome for one kind.
 insert into retention (kind, before, deleted, error) values (%(kind)s, %(before)s, %(deleted)s, %(error)s)
 on conflict (kind) do update set at = clock_timestamp(), before = excluded.before, deleted = excluded.deleted, error = excluded.error
 

@@ -1,5 +1,5 @@
 -- name: mark :one
--- What the schema says of the text that made it; null where there is no such schema.
+-- The digest of the text that made the schema; null where there is no such schema.
 select obj_description(to_regnamespace('lineage'), 'pg_namespace')
 
 -- name: columns :many

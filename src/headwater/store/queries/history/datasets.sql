@@ -16,7 +16,7 @@ select v.id, v.run_id, v.job_id, v.external_version, v.declared, v.first_at, v.w
 from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id where v.id = %(id)s
 
 -- name: version_counts :many
--- How many versions each of these datasets has.
+-- The number of versions of each of these datasets.
 with member as (
   select i as node, i as id from unnest(%(ids)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)

@@ -20,7 +20,7 @@ where (v.written_at < %(written_at)s or (v.written_at = %(written_at)s and v.id 
 order by v.written_at desc, v.id limit 1
 
 -- name: parts :many
--- Which parts of a dataset these versions are, where their runs said so.
+-- The parts of a dataset that these versions are, if their runs reported any.
 select v.id, s.part from unnest(%(ids)b::uuid[]) as u (id) join dataset_versions v on v.id = u.id
 join report_subsets s on s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out'
 order by v.id, s.part

@@ -13,7 +13,7 @@ left join dataset_canonical c on c.dataset_id = o.dataset_id
 where o.manual or coalesce(greatest(o.last_at, o.declared_at), o.first_at) >= %(since)s
 
 -- name: ways :many
--- How these jobs have written these datasets since a time, each way once: the sets of column evidence of highest precedence (null where there were
+-- The ways in which these jobs have written these datasets since a time, each once: the sets of column evidence of highest precedence (null where there were
 -- none), the reported schema, and whether it counts: not of failed runs (checkpoints of streams do), nor of runs that report no columns of what a child run was seen to write.
 with written as (
   select distinct v.job_id, v.dataset_id, v.schema_id, told.sets,

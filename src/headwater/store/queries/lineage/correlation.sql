@@ -100,7 +100,7 @@ where (excluded.at, excluded.digest, excluded.role) < (t.at, t.digest, t.role)
 returning parent_id, child_id, weight, role, at, digest, refused, xmax = 0
 
 -- name: bridges :many
--- What leads from these children to these parents in the closure as it is, however far: (from, to), where `from` is a child or what is at the
+-- The closure's links from these children to these parents, however far: (from, to), where `from` is a child or what is at the
 -- bound from one, or from such a node again, and `to` is a parent or the next such node. Few of both are asked pair by pair; else the ranges
 -- above the parents are read, each once.
 with recursive base (id) as (
@@ -143,7 +143,7 @@ where e.parent_id in (select id from both_ways) and e.child_id in (select id fro
 order by e.parent_id, e.child_id
 
 -- name: decide :exec
--- Which edges are refused now.
+-- Set which edges are refused.
 update correlation_edges e set refused = u.refused
 from unnest(%(parents)b::uuid[], %(children)b::uuid[], %(refused)b::bool[]) as u (parent_id, child_id, refused)
 where e.parent_id = u.parent_id and e.child_id = u.child_id
@@ -180,7 +180,7 @@ select i.id from written w join correlation_items i
 order by w.written_at desc, w.id, i.kind = 'ITEM' desc, i.at desc, i.id limit 1
 
 -- name: how_many :one
--- How many nodes are above and below these.
+-- The number of nodes above and below these.
 select count(distinct id) from (
   select ancestor_id as id from correlation_paths where %(up)s and descendant_id = any(%(ids)b::uuid[]) and depth <= %(depth)s
   union all

@@ -96,7 +96,7 @@ select distinct job_id, target_id, set_id, origin from told where place = 1
 select id, edges from column_sets where id = any(%(ids)b)
 
 -- name: explicit_sets :many
--- What explicit lineage says feeds each target of these jobs; a target may be the job itself.
+-- The sets that feed each target of these jobs by explicit lineage; a target may be the job itself.
 select distinct c.job_id, c.target_id, c.set_id
 from live_reports(%(ids)b, %(as_of)s, %(live_runs)s) l
 join report_columns c on c.job_id = l.job_id and c.report_id = l.report_id and c.origin = 1

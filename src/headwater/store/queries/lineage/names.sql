@@ -1,5 +1,5 @@
 -- name: canonical :many
--- Which of these datasets are another name of a dataset.
+-- Those of these datasets that are another name of a dataset.
 select dataset_id, canonical_id from dataset_canonical where dataset_id = any(%(ids)b) and canonical_id <> dataset_id
 
 -- name: members :many

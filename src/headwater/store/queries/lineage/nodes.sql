@@ -22,7 +22,7 @@ order by case when %(sort)s = 'name' and not %(down)s then name end, case when %
          case when %(sort)s = 'updated' and not %(down)s then last_seen end, last_seen desc, namespace, name limit %(limit)s offset %(offset)s
 
 -- name: datasets_count :one
--- How many datasets there are.
+-- The number of datasets.
 select count(*) from datasets
 where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
   and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
@@ -44,13 +44,13 @@ order by case when %(sort)s = 'name' and not %(down)s then name end, case when %
          case when %(sort)s = 'updated' and not %(down)s then last_seen end, last_seen desc, namespace, name limit %(limit)s offset %(offset)s
 
 -- name: jobs_count :one
--- How many jobs there are.
+-- The number of jobs.
 select count(*) from jobs
 where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
   and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
 
 -- name: counts :one
--- How many datasets (each once, under all its names), jobs and runs there are.
+-- The number of datasets (each once, under all its names), jobs and runs.
 select (select count(*) from datasets) - (select count(*) from dataset_canonical where canonical_id <> dataset_id), (select count(*) from jobs), (select count(*) from runs)
 
 -- name: namespaces :many
@@ -87,7 +87,7 @@ where r.is_read and not r.is_written and w.is_written and not w.is_read and leng
 order by 1, 2 limit 50
 
 -- name: existing_namespaces :many
--- Which of these namespaces there are, and whether they are hidden.
+-- Those of these namespaces that exist, and whether they are hidden.
 select name, hidden from namespaces where name = any(%(names)b::text[])
 
 -- name: of_namespace :many

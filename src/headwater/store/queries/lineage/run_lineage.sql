@@ -13,7 +13,7 @@ select r.run_id, r.job_id, r.external_id, r.state, r.first_event_at, r.last_even
 from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) as k (run_id, job_id) join runs r using (run_id, job_id) where r.first_event_at <= %(as_of)s
 
 -- name: datasets :many
--- What these runs read or wrote, by the names that stand for it, and the parts they said; what is only declared yields to what a child was seen doing.
+-- The datasets that these runs read or wrote, by their canonical names, and the reported parts; a dataset only declared yields to one that a child was seen doing.
 select d.report_id, d.job_id, coalesce(c.canonical_id, d.dataset_id), bool_and(d.declared), array_agg(distinct s.part) filter (where s.part is not null)
 from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) as k (run_id, job_id)
 join report_datasets d on d.job_id = k.job_id and d.report_id = k.run_id and d.direction = %(direction)s and d.first_at <= %(as_of)s
@@ -86,7 +86,7 @@ join dataset_versions v on v.dataset_id = m.id and (v.external_version = %(name)
 order by m.node, v.written_at desc, v.id
 
 -- name: versions_written :many
--- What these runs left behind. A version without an external name yields to one of the same run that has it; one that is only declared to
+-- The versions that these runs wrote. A version without an external name yields to one of the same run that has it; one that is only declared to
 -- what a child of the run was seen writing.
 select v.id, coalesce(c.canonical_id, v.dataset_id), v.run_id, v.job_id, v.external_version, v.declared, v.first_at, v.written_at, v.lifecycle, v.rows, v.bytes, v.files
 from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) as k (run_id, job_id)

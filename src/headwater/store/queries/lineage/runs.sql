@@ -5,7 +5,7 @@ where (%(job_id)s::uuid is null or job_id = %(job_id)s) and (%(state)s::int is n
 order by coalesce(started_at, first_event_at) desc, run_id limit %(limit)s offset %(offset)s
 
 -- name: count :one
--- How many runs there are.
+-- The number of runs.
 select count(*) from runs
 where (%(job_id)s::uuid is null or job_id = %(job_id)s) and (%(state)s::int is null or state = %(state)s) and (%(parent)s::uuid is null or parent_run_id = %(parent)s)
 
@@ -55,7 +55,7 @@ from report_datasets d left join dataset_canonical c on c.dataset_id = d.dataset
 where d.job_id = %(job_id)s and d.report_id = %(run_id)s group by 1, 2 order by 2, 1
 
 -- name: parts :many
--- Which parts of datasets a run read or wrote.
+-- The parts of datasets that a run read or wrote.
 select coalesce(c.canonical_id, s.dataset_id), s.direction, s.part from report_subsets s left join dataset_canonical c on c.dataset_id = s.dataset_id
 where s.job_id = %(job_id)s and s.report_id = %(run_id)s order by 1, 2, 3
 
@@ -84,6 +84,6 @@ select x.* from asked a cross join lateral (
   order by v.written_at desc, v.id limit 1) x
 
 -- name: written_versions :many
--- What a run left behind.
+-- The versions that a run wrote.
 select coalesce(c.canonical_id, v.dataset_id), v.id, v.external_version, v.declared, v.written_at, v.rows, v.bytes, v.files, v.schema_id
 from dataset_versions v left join dataset_canonical c on c.dataset_id = v.dataset_id where run_id = %(run_id)s and job_id = %(job_id)s

@@ -5,16 +5,16 @@ where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s)
 group by namespace order by 4 desc, 1 limit %(limit)s offset %(offset)s
 
 -- name: count :one
--- How many namespaces there are.
+-- The number of namespaces.
 select count(distinct namespace) from datasets where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s)
 
 -- name: jobs :many
--- How many jobs write to and read from each of these namespaces.
+-- The number of jobs that write to and read from each of these namespaces.
 select d.namespace, count(distinct e.job_id) filter (where e.direction = 'out'), count(distinct e.job_id) filter (where e.direction = 'in')
 from datasets d join edges e on e.dataset_id = d.id where d.namespace = any(%(namespaces)s::text[]) and not d.hidden group by 1
 
 -- name: producers :many
--- What reports about each of these namespaces, by the last runs of the jobs of its datasets with the latest events: producer, last arrival, and the
+-- The producers that report about each of these namespaces, by the last runs of the jobs of its datasets with the latest events: producer, last arrival, and the
 -- median of seconds between an event and its arrival.
 with sampled as (
   select n.namespace, d.id from unnest(%(namespaces)s::text[]) n (namespace)

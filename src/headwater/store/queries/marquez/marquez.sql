@@ -12,7 +12,7 @@ where namespace = %(namespace)s and not hidden and not exists (select 1 from dat
 order by name limit %(limit)s offset %(offset)s
 
 -- name: datasets_count :one
--- How many datasets a namespace has.
+-- The number of datasets in a namespace.
 select count(*) from datasets d
 where namespace = %(namespace)s and not hidden and not exists (select 1 from dataset_canonical c where c.dataset_id = d.id and c.canonical_id <> d.id)
 
@@ -31,7 +31,7 @@ from member m cross join lateral (
 order by m.node, v.written_at desc, v.id
 
 -- name: version_count :one
--- How many versions a dataset has under any of its names.
+-- The number of versions of a dataset under any of its names.
 with member as (
   select %(dataset_id)s::uuid as id union select dataset_id from dataset_canonical where canonical_id = %(dataset_id)s
 )
@@ -71,7 +71,7 @@ left join jobs p on p.id = j.parent_id
 order by j.last_seen desc, j.namespace, j.name
 
 -- name: jobs_count :one
--- How many jobs there are; those whose latest run is in one of the states, where states are given.
+-- The number of jobs; those whose latest run is in one of the states, where states are given.
 select count(*) from jobs
 where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s)
   and (%(states)b::int2[] is null or (select r.state from runs r where r.job_id = jobs.id order by r.first_event_at desc, r.run_id limit 1) = any(%(states)b))
@@ -93,7 +93,7 @@ with recursive up (id, top, path) as (
 select distinct id, top from down union select id, top from roots
 
 -- name: edges_of_jobs :many
--- What these jobs read and write now.
+-- The datasets that these jobs read and write now.
 select distinct coalesce(c.canonical_id, e.dataset_id), e.job_id, e.direction
 from live_edges e left join dataset_canonical c on c.dataset_id = e.dataset_id where e.job_id = any(%(ids)b)
 
@@ -106,7 +106,7 @@ with member as (
 select distinct e.job_id from member m join live_edges e on e.dataset_id = m.id
 
 -- name: last_reports :many
--- What the latest report of each of these jobs said it reads and writes.
+-- The datasets that each of these jobs reads and writes by its latest report.
 select j.id, l.at, coalesce(c.canonical_id, d.dataset_id), d.direction
 from unnest(%(ids)b::uuid[]) as j (id) cross join lateral (
   select s.report_id, coalesce(u.last_event_at, s.first_at) as at from reports s

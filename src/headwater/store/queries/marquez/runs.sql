@@ -40,7 +40,7 @@ select t.run_id, t.job_id, t.node, x.id, x.run_id, x.job_id from told t left joi
   order by v.written_at desc, v.id limit 1) x on true
 
 -- name: written :many
--- What these runs left behind; of several versions of one dataset, one with an external version, the latest, comes last.
+-- The versions that these runs wrote; of several versions of one dataset, one with an external version, the latest, comes last.
 select v.run_id, v.job_id, coalesce(c.canonical_id, v.dataset_id), v.id
 from dataset_versions v left join dataset_canonical c on c.dataset_id = v.dataset_id
 where v.run_id = any(%(runs)b::uuid[]) and v.job_id = any(%(jobs)b::uuid[])

@@ -1,5 +1,5 @@
 -- name: of_owners :many
--- What people say of these datasets (under any of their names) and jobs: the latest of each kind, key and column.
+-- People's annotations of these datasets (under any of their names) and jobs: the latest of each kind, key and column.
 with member as (
   select i as node, i as id from unnest(%(owners)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(owners)b)
@@ -9,17 +9,17 @@ from member m join annotations a on a.owner = m.id
 order by m.node, a.field, a.kind, a.key, a.at desc, a.change_id desc
 
 -- name: of_targets :many
--- What people say of these targets, as they are written.
+-- People's annotations of these targets, as they are written.
 select target, target, field, kind, key, value::text, deleted, author, at from annotations
 where target = any(%(targets)b) order by target, kind, key
 
 -- name: of_kind :many
--- What people say of a kind, of anything.
+-- People's annotations of one kind, on any target.
 select target, target, field, kind, key, value::text, deleted, author, at from annotations
 where kind = %(kind)s and not deleted order by target, key limit %(limit)s offset %(offset)s
 
 -- name: of_things :many
--- What people say of what is neither dataset nor job, by the beginning of its node id.
+-- People's annotations of targets that are neither dataset nor job, by the beginning of the node id.
 select target, target, field, kind, key, value::text, deleted, author, at from annotations
 where owner is null and not deleted and starts_with(target, %(prefix)s) order by target, kind, key
 

@@ -12,7 +12,7 @@ order by at desc, id desc
 limit %(limit)s offset %(offset)s
 
 -- name: count :one
--- How many changes match.
+-- The number of changes that match.
 select count(*) from audit
 where (%(actor)s::text is null or actor = %(actor)s) and (%(target)s::text is null or target = %(target)s)
   and (%(since)s::timestamptz is null or at >= %(since)s) and (%(until)s::timestamptz is null or at < %(until)s)

@@ -8,7 +8,7 @@ from unnest(%(id)b::uuid[], %(author)b::text[], %(action)b::text[], %(target)b::
 returning id, at
 
 -- name: page_after :many
--- What people said, a page at a time: for replay, where order does not matter.
+-- People's changes, a page at a time: for replay, where order does not matter.
 select id, at, author, body::text from changes
 where (at, id) > (%(at)s::timestamptz, %(id)s::uuid) order by at, id limit %(limit)s
 

@@ -26,5 +26,5 @@ update api_keys set last_used_at = clock_timestamp()
 where id = %(id)s and (last_used_at is null or last_used_at < clock_timestamp() - interval '1 minute')
 
 -- name: any_live :one
--- Whether a key exists that would be let in now.
+-- True if any key would be accepted now.
 select exists (select from api_keys where revoked_at is null and (expires_at is null or expires_at > clock_timestamp()))

@@ -86,7 +86,7 @@ where not paused and (lease_until is null or lease_until < clock_timestamp()
 returning id
 
 -- name: held :many
--- What this process delivers to.
+-- The listeners that this process delivers to.
 select id, name, kind, url, secret, previous_secret, previous_until, filter::text, created_at, created_by, revision, paused, arrived, event_time, digest,
        replay_time, replay_digest, delivered, refused, last_delivery_at, failing_since, failures, last_error, lease_owner, lease_until, inside
 from listeners where lease_owner = %(owner)s and not paused
@@ -96,7 +96,7 @@ from listeners where lease_owner = %(owner)s and not paused
 update listeners set lease_owner = null, lease_until = null where lease_owner = %(owner)s
 
 -- name: progress :exec
--- How far a listener has come; nothing when it was changed meanwhile, or another process delivers now.
+-- Set the progress of a listener; nothing when it was changed meanwhile, or another process delivers now.
 update listeners set arrived = %(arrived)s, event_time = %(event_time)s, digest = %(digest)b, replay_time = %(replay_time)s, replay_digest = %(replay_digest)b,
   delivered = delivered + %(delivered)s, refused = refused + %(refused)s,
   last_delivery_at = case when %(delivered)s > 0 then clock_timestamp() else last_delivery_at end,

@@ -42,5 +42,5 @@ select id, %(at)s, %(author)s, %(note)s from unnest(%(versions)b::uuid[]) as u (
 on conflict (version_id) do update set at = excluded.at, author = excluded.author, note = excluded.note
 
 -- name: fine :many
--- Which versions people called right, and when.
+-- The versions that people called right, and when.
 select version_id, at from fine_versions

@@ -7,7 +7,7 @@ select number, id from entity_applies where at <= %(at)s::timestamptz order by n
 select pg_advisory_xact_lock(1751474532, 11)
 
 -- name: declared :many
--- What is declared at a time: the id of its instances' rows, and the canonical form.
+-- The declarations at a time: the id of the instances' rows, and the canonical form.
 select entity_id, body::text from entity_declarations
 where from_at <= %(at)s::timestamptz and (until_at is null or until_at > %(at)s::timestamptz) order by entity_id
 
@@ -39,12 +39,12 @@ insert into entities (name, calendar) select u.name, u.calendar from unnest(%(na
 returning name, id
 
 -- name: declare :exec
--- What is declared from then on.
+-- Declare entities from a time on.
 insert into entity_declarations (entity_id, from_at, apply, body)
 select u.id, %(at)s, %(number)s, u.body::jsonb from unnest(%(id)b::int4[], %(body)b::text[]) as u (id, body)
 
 -- name: history :many
--- What was declared of an entity, and by whom, the latest first.
+-- The declarations of an entity, each with its author, the latest first.
 select d.from_at, d.until_at, a.author, d.body::text from entity_declarations d join entity_applies a on a.number = d.apply
 where d.body ->> 'entity' = %(name)s or d.entity_id = (select id from entities where name = %(name)s)
 order by d.from_at desc limit %(limit)s offset %(offset)s

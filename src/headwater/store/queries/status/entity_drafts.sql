@@ -37,7 +37,7 @@ left join runs g on g.run_id = p.parent_run_id and g.job_id = p.parent_job_id
 order by r.started, r.run_id, r.job_id
 
 -- name: touched :many
--- What these runs of these jobs read and wrote, and which parts of it.
+-- The datasets that these runs of these jobs read and wrote, and their parts.
 with asked as (
   select * from unnest(%(jobs)b::uuid[], %(runs)b::uuid[]) as a (job_id, run_id)
 )

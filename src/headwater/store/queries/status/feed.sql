@@ -1,17 +1,17 @@
 -- name: alone :one
--- Whether no other transaction feeds; until this one ends it does.
+-- True if no other transaction feeds; then this one does until it ends.
 select pg_try_advisory_xact_lock(1751474532, 13)
 
 -- name: place :one
--- How far it has come.
+-- The place of the feed in the log.
 select arrived, event_time, digest from status_feed
 
 -- name: move :exec
--- How far it has come now.
+-- Move the feed to a place in the log.
 update status_feed set arrived = %(arrived)s, event_time = %(event_time)s, digest = %(digest)b
 
 -- name: of_runs :many
--- What these runs' events between two times say; of each run at most so many, and so many bytes but for the first: those that begin and end it first.
+-- The events of these runs between two times; of each run at most so many, and so many bytes but for the first: those that begin and end it first.
 select x.run_id, x.arrived, x.event_time, x.digest, x.received_at, x.body
 from unnest(%(ids)b::uuid[]) as r (id) cross join lateral (
   select run_id, coalesce(arrived, 0) as arrived, event_time, digest, received_at, body,
@@ -21,7 +21,7 @@ from unnest(%(ids)b::uuid[]) as r (id) cross join lateral (
 where x.before < %(bytes)s order by x.run_id, x.event_time, x.digest
 
 -- name: started :many
--- When these runs were said to have started an entity's instances, by the number of that report.
+-- The number of the report by which these runs started an entity's instances.
 select r.entity_id, r.ref, min(r.seq) from unnest(%(entity_id)b::int4[], %(run)b::text[]) as u (entity_id, run)
 join status_reports r on r.entity_id = u.entity_id and r.ref = u.run and r.what = 'started' and r.ref <> '' group by 1, 2
 

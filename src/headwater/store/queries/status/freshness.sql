@@ -8,7 +8,7 @@ where not d.hidden and (%(namespace)s::text is null or d.namespace = %(namespace
 order by d.last_seen desc, d.namespace, d.name limit %(limit)s
 
 -- name: updates :many
--- When these datasets were updated (microseconds, as text: arrays of a million times are slow to read), and by whom last: by runs that
+-- The times at which these datasets were updated (microseconds, as text: arrays of a million times are slow to read), and the last writer: by runs that
 -- ended well, and by runs that still run, which counts when they are streams. A run that failed updated nothing, unless it was a stream that had reported it before. An event without a
 -- run counts from its first report.
 with member as (
@@ -31,7 +31,7 @@ select node, string_agg((extract(epoch from at) * 1000000)::bigint::text, ',') f
 from update group by node
 
 -- name: failures :one
--- How many runs failed to write this dataset from a time on (a stream may be heard of for the last time when it fails), and the first of them.
+-- The number of runs that failed to write this dataset from a time on (the last event of a stream may be its failure), and the first of them.
 with member as (
   select %(dataset)b::uuid as id union select dataset_id from dataset_canonical where canonical_id = %(dataset)b::uuid
 )

@@ -1,5 +1,5 @@
 -- name: there :one
--- What exists in these windows, one of each entity, or did: runs, a column of big-endian numbers each.
+-- The instances that exist or existed in these windows, one window of each entity: runs, a column of big-endian numbers each.
 select string_agg(int4send(m.entity_id), ''), string_agg(int8send(m.start_), ''), string_agg(int8send(m.end_), ''), string_agg(boolsend(m.kind = 'state'), '')
 from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (entity_id, start_, end_)
 cross join lateral (select * from status_marks s where s.entity_id = w.entity_id and s.end_ > w.start_ and s.start_ < w.end_
@@ -23,7 +23,7 @@ from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (e
 cross join lateral (select * from instance_reads j where j.upstream_id = w.entity_id and j.end_ > w.start_ and j.start_ < w.end_ offset 0) r
 
 -- name: version_instances :many
--- What these versions are of.
+-- The instances of these versions.
 select entity_id, start_, end_ from instance_versions where seq = any(%(seqs)b::int8[])
 
 -- name: codes :many

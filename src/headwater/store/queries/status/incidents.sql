@@ -13,11 +13,11 @@ select id, opened_seq, opened_at, opened_by, reason, state, fixed_at, closed_at,
 where %(state)s::text is null or state = %(state)s order by opened_at desc, id desc limit %(limit)s offset %(offset)s
 
 -- name: count :one
--- How many there are in one state, or of all.
+-- The number of incidents in one state, or of all.
 select count(*) from incidents where %(state)s::text is null or state = %(state)s
 
 -- name: fixed :exec
--- What is produced from then on is right.
+-- Mark an incident as fixed: instances produced from then on are right.
 update incidents set state = 'fixed', fixed_at = %(fixed_at)s, closed_at = %(at)s, closed_by = %(by)s, note = %(note)s where id = %(id)s
 
 -- name: retracted :exec
@@ -31,15 +31,15 @@ select * from unnest(%(incident)b::uuid[], %(entity_id)b::int4[], %(code)b::text
 on conflict do nothing
 
 -- name: roots :many
--- What these incidents are about.
+-- The roots of these incidents.
 select incident, entity_id, code, start_, end_ from incident_roots where incident = any(%(ids)b::uuid[]) order by incident, entity_id, start_
 
 -- name: restrict :exec
--- What may be wrong of an entity; all columns where null.
+-- Restrict an incident to columns of an entity; all columns where null.
 insert into incident_columns (incident, entity_id, columns, since) values (%(incident)s, %(entity_id)s, %(columns)s, %(since)s) on conflict do nothing
 
 -- name: columns :many
--- What may be wrong because of an incident about some columns, by entity.
+-- The columns that may be wrong because of an incident about some columns, by entity.
 select incident, entity_id, columns, since from incident_columns where incident = %(id)s order by entity_id
 
 -- name: spare :exec

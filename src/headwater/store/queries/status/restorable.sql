@@ -8,7 +8,7 @@ cross join lateral (select * from instance_versions i
 order by v.produced_at, v.seq limit %(limit)s
 
 -- name: verdicts :many
--- How what counts against a version came and went in these windows, in order; what one report takes away is before what it sets.
+-- The changes, in order, of the marks that count against a version in these windows; the marks that one report takes away come before those it sets.
 select distinct c.entity_id, c.seq, c.kind, c.ref, c.start_, c.end_, c.added
 from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (entity_id, start_, end_)
 join status_changes c on c.entity_id = w.entity_id and c.end_ > w.start_ and c.start_ < w.end_

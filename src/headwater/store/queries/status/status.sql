@@ -11,7 +11,7 @@ select coalesce(max(seq), 0), max(recorded_at) from (select seq, recorded_at fro
 select coalesce((select seq from status_reports where recorded_at <= %(at)s::timestamptz order by recorded_at desc, seq desc limit 1), 0)
 
 -- name: seen_keys :many
--- Which of these keys have been used, and by which report.
+-- Those of these keys that have been used, with their reports.
 select key, seq from status_reports where key = any(%(keys)b::bytea[])
 
 -- name: runs :many
@@ -67,7 +67,7 @@ insert into status_changes (entity_id, seq, kind, ref, start_, end_, added)
 select * from unnest(%(entity_id)b::int4[], %(seq)b::int8[], %(kind)b::text[], %(ref)b::text[], %(start_)b::int8[], %(end_)b::int8[], %(added)b::bool[])
 
 -- name: version :exec
--- What runs left behind.
+-- Add the versions that runs wrote.
 insert into instance_versions (entity_id, seq, start_, end_, produced_at, run, code, fingerprint, storage, row_count, byte_count, complete)
 select u.entity_id, u.seq, u.start_, u.end_, u.produced_at, u.run, u.code, u.fingerprint, u.storage::jsonb, u.row_count, u.byte_count, u.complete
 from unnest(%(entity_id)b::int4[], %(seq)b::int8[], %(start_)b::int8[], %(end_)b::int8[], %(produced_at)b::timestamptz[], %(run)b::text[],
@@ -75,7 +75,7 @@ from unnest(%(entity_id)b::int4[], %(seq)b::int8[], %(start_)b::int8[], %(end_)b
      as u (entity_id, seq, start_, end_, produced_at, run, code, fingerprint, storage, row_count, byte_count, complete)
 
 -- name: read :exec
--- What versions had read.
+-- Add the versions' inputs.
 insert into instance_reads (seq, upstream_id, start_, end_, read_seq)
 select * from unnest(%(seq)b::int8[], %(upstream_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[], %(read_seq)b::int8[])
 on conflict do nothing
@@ -89,17 +89,17 @@ cross join lateral (select * from instance_versions i
 order by v.produced_at, v.seq
 
 -- name: deletions :many
--- What was deleted in these windows after a seq.
+-- The instances deleted in these windows after a seq.
 select distinct c.entity_id, c.seq, c.start_, c.end_
 from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (entity_id, start_, end_)
 join status_changes c on c.entity_id = w.entity_id and c.seq > %(since)s and c.added and c.kind = 'deleted' and c.end_ > w.start_ and c.start_ < w.end_
 
 -- name: reads :many
--- What these versions had read.
+-- The inputs of these versions.
 select seq, upstream_id, start_, end_, read_seq from instance_reads where seq = any(%(seqs)b::int8[]) order by seq, upstream_id, start_
 
 -- name: changes :many
--- How an entity's marks changed until a seq, in that order.
+-- The changes of an entity's marks until a seq, in that order.
 select kind, ref, start_, end_, added from status_changes
 where entity_id = %(entity_id)s and seq <= %(seq)s and end_ > %(start_)s and start_ < %(end_)s order by seq, added
 
@@ -123,7 +123,7 @@ union all select null, coalesce(max(seq), 0) from status_reports
 select seq, recorded_at, actor, reason from status_reports where seq = any(%(seqs)b::int8[])
 
 -- name: durations :many
--- How long the last 200 runs that produced something of each entity took, in seconds: the median, the 95th percentile, and how many.
+-- The duration of the last 200 runs that produced something of each entity, in seconds: the median, the 95th percentile, and the number of runs.
 select e.id, percentile_cont(0.5) within group (order by d.took), percentile_cont(0.95) within group (order by d.took), count(*)
 from unnest(%(ids)b::int4[]) as e (id)
 cross join lateral (

@@ -1,14 +1,14 @@
 -- name: condemn :exec
--- What an incident condemned, beside instances.
+-- Add the origins of an incident, beside instances.
 insert into incident_origins (incident, kind, ref, columns)
 select %(incident)s, u.kind, u.ref, u.columns::jsonb from unnest(%(kinds)b::text[], %(refs)b::text[], %(columns)b::text[]) as u (kind, ref, columns) on conflict do nothing
 
 -- name: origins :many
--- What these incidents condemned, beside instances.
+-- The origins of these incidents, beside instances.
 select incident, kind, ref, columns::text from incident_origins where incident = any(%(incidents)b::uuid[]) order by incident, kind, ref
 
 -- name: condemned :many
--- What incidents are about, beside instances, unless they were retracted.
+-- The origins of all incidents that were not retracted, beside instances.
 select o.kind, o.ref, o.columns::text from incident_origins o join incidents i on i.id = o.incident where i.state <> 'retracted' order by o.kind, o.ref
 
 -- name: current :many

@@ -1,5 +1,5 @@
 -- name: of_datasets :many
--- What datasets cost, each under all its names.
+-- The costs of datasets, each under all its names.
 with merged as (
   select coalesce(c.canonical_id, s.owner) as id, max(s.at) as at, sum(s.executions)::int8 as executions, sum(s.money) as money,
          sum(s.bytes_billed)::int8 as bytes_billed, sum(s.slot_ms)::int8 as slot_ms, sum(s.duration_ms)::int8 as duration_ms, sum(s.credits) as credits,
@@ -17,7 +17,7 @@ order by case %(sort)s when 'name' then null when 'executions' then m.executions
 limit %(limit)s offset %(offset)s
 
 -- name: of_jobs :many
--- What query shapes, tasks or models cost; of shapes those alone that a tool, or a kind of actor, ran.
+-- The costs of query shapes, tasks or models; of shapes those alone that a tool, or a kind of actor, ran.
 select j.namespace, j.name, m.at, m.executions, m.money, m.bytes_billed, m.slot_ms, m.duration_ms, m.credits, m.share, null::float8 as keep_month, q.last_at, r.class as recurrence,
        count(*) over () as total_rows, sum(m.executions) over ()::int8 as total_executions, sum(m.money) over () as total_money, sum(m.bytes_billed) over ()::int8 as total_bytes_billed, sum(m.slot_ms) over ()::int8 as total_slot_ms,
        sum(m.duration_ms) over ()::int8 as total_duration_ms, sum(m.credits) over () as total_credits, null::float8 as total_keep_month, max(m.at) over () as total_at
@@ -51,6 +51,6 @@ order by case %(sort)s when 'name' then null when 'executions' then m.executions
 limit %(limit)s offset %(offset)s
 
 -- name: left_out :one
--- How many users and tools were not told of, being the cheapest of too many.
+-- The number of users and tools left out, the cheapest of too many.
 select coalesce(sum(s.hidden_drivers), 0)::int8 from costs s join jobs j on j.id = s.owner
 where not s.deleted and not j.hidden and (%(namespace)s::text is null or j.namespace = %(namespace)s)

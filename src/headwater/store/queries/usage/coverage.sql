@@ -1,6 +1,6 @@
 -- name: coverage :one
--- How many datasets there are, of how many it is known which job writes them, of how many also from which columns their columns come, and of how many it is
--- only declared; how many jobs there are, and how many of them ran and said what they read and wrote.
+-- The number of datasets, of those with a job known to write them, of those whose columns' sources are known too, and of those only
+-- declared; the number of jobs, and of those that ran and reported their reads and writes.
 with written as (
   select d.id, bool_or(not e.declared) as observed,
          bool_or(exists (select from report_columns c where c.job_id = e.job_id and c.target_id = e.dataset_id)) as columns

@@ -1,5 +1,5 @@
 -- name: days :many
--- How well statements were understood, a row for each day, warehouse and dialect, the latest day first.
+-- The quality of parsed statements, a row for each day, warehouse and dialect, the latest day first.
 select j.namespace, q.*
 from lineage_quality q join jobs j on j.id = q.job_id
 where not j.hidden and (%(namespace)s::text is null or j.namespace = %(namespace)s) and (%(dialect)s::text is null or q.dialect = %(dialect)s)

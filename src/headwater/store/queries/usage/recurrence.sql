@@ -1,5 +1,5 @@
 -- name: page :many
--- Whether query shapes run again and again, and whether their runs came.
+-- The recurrence of query shapes: whether they run again and again, and whether their runs came.
 select j.namespace, j.name, r.*
 from recurrence r join jobs j on j.id = r.job_id
 where not r.deleted and not j.hidden and (%(id)s::uuid is null or j.id = %(id)s) and (%(namespace)s::text is null or j.namespace = %(namespace)s)

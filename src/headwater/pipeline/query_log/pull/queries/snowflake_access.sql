@@ -1,4 +1,4 @@
--- What Snowflake saw read and written by the queries that ended in the window.
+-- The tables that Snowflake saw read and written by the queries that ended in the window.
 SELECT a.query_id, a.direct_objects_accessed, a.objects_modified, a.parent_query_id
 FROM snowflake.account_usage.access_history a
 JOIN snowflake.account_usage.query_history q ON q.query_id = a.query_id
