@@ -1,10 +1,12 @@
 """Writes `schema.sql`, the schema as it is now, from the migrations; and reads a database's catalog, so that the two can be compared.
 
 `python -m tests.store.schema` writes the file. The migrations are replayed as text: what was dropped is left out, columns added later stand in
-their table, comments stay above what they speak of. `test_schema.py` compares what the file makes with what the migrations make.
+their table, comments stay above what they speak of. A comment that was edited in the file stays: applied migrations are never edited, words are.
+`test_schema.py` compares what the file makes with what the migrations make.
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from headwater.store import migrate
 PATH = Path(migrate.__file__).parent / "schema.sql"
 HEAD = """\
 -- The schema as the migrations leave it, to be read: nothing runs this file. A test compares it with what the migrations make;
--- `python -m tests.store.schema` writes it again after a new one.
+-- `python -m tests.store.schema` writes it again after a new one, and keeps comments that were edited here.
 
 set check_function_bodies = off;
 """
@@ -123,13 +125,35 @@ def _with_column(table: str, comment: str, column: str) -> str:
     return "\n".join([*lines[:place], *said, f"  {column.strip()}{',' if place < end else ''}", *lines[place:]])
 
 
-def replayed() -> str:
-    """The text of schema.sql that the migrations come to."""
+def replayed(edited: str) -> str:
+    """The text of schema.sql that the migrations come to, with the comments of `edited` above each line of code that it has too."""
     replay = Replay()
     for _, sql in migrate.files():
         for comment, text in statements(sql):
             replay.run(comment, text)
-    return replay.text()
+    comments = {place: above for place, above, _ in _commented(edited)}
+    body = "".join(
+        "".join(f"{each}\n" for each in [*comments.get(place, above), line])
+        for place, above, line in _commented(replay.text().removeprefix(HEAD))
+    )
+    return HEAD + body
+
+
+def _commented(text: str) -> Iterator[tuple[tuple[str, str], list[str], str]]:
+    """Each line of code: its place (the first line of its statement, and itself), the comments above it, and the line.
+
+    Blank lines take no comments. Comments in the body of a function are code: PostgreSQL keeps them.
+    """
+    statement, above, in_body = "", list[str](), False
+    for line in text.splitlines():
+        if line.lstrip().startswith("--") and not in_body:
+            above.append(line)
+            continue
+        in_body ^= line.count("$$") % 2 == 1
+        if not line.startswith((" ", ")")):
+            statement = line
+        yield (statement, line.rstrip(",")), above, line
+        above = []
 
 
 # What a database is made of but for the schema `lineage`, which is made whole from one file, each as lines of text without numbers that differ from database to database.
@@ -184,4 +208,4 @@ def catalog(url: str) -> set[str]:
 
 
 if __name__ == "__main__":
-    PATH.write_text(replayed(), encoding="utf-8")
+    PATH.write_text(replayed(PATH.read_text(encoding="utf-8")), encoding="utf-8")

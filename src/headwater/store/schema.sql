@@ -1,5 +1,5 @@
 -- The schema as the migrations leave it, to be read: nothing runs this file. A test compares it with what the migrations make;
--- `python -m tests.store.schema` writes it again after a new one.
+-- `python -m tests.store.schema` writes it again after a new one, and keeps comments that were edited here.
 
 set check_function_bodies = off;
 
@@ -39,7 +39,7 @@ create table warnings (
 );
 create index warnings_by_producer on warnings (producer, code);
 
--- The reports that keep a job's edges alive at a time: its last N runs that told inputs or outputs, and its latest declaration.
+-- The reports that keep a job's edges alive at a time: its last N runs with inputs or outputs, and its latest declaration.
 create function live_reports(jobs uuid[], as_of timestamptz, live_runs int) returns table (job_id uuid, report_id uuid)
 language sql stable as $$
   select j.id, r.report_id
@@ -49,7 +49,7 @@ language sql stable as $$
     (select report_id from reports where reports.job_id = j.id and declaration and first_at <= as_of order by first_at desc, report_id limit 1)) r
 $$;
 
--- One row. `generation` goes up when what a server process may remember (rules, known content) is no longer so.
+-- One row. `generation` rises when the state that a server process may remember (rules, ids of known content) is out of date.
 create table server_state (
   only_one       boolean primary key default true check (only_one),
   generation     int     not null default 1,
@@ -57,7 +57,7 @@ create table server_state (
   rebuild_needed boolean not null default false,
   -- `identity_behind`: the rules changed and no rebuild has applied them to the past yet.
   identity_behind boolean not null default false,
-  -- Events before this time were dropped from the log: a rebuild cannot make again what they told.
+  -- Events before this time were dropped from the log: a rebuild cannot restore what they reported.
   log_dropped_before timestamptz,
   secret_key_id text
 );
@@ -88,10 +88,10 @@ create table datasets (
 ) with (fillfactor = 80);
 create index datasets_by_namespace on datasets (namespace, name);
 create index datasets_by_words on datasets using gin (name gin_trgm_ops);
--- What a name ends with: people say the end of it.
+-- The ends of names: people search for the end of a name.
 create index datasets_by_ending on datasets (reverse(right(name, 200)) text_pattern_ops);
 
--- Other names of a dataset, as symlink facets and people told them.
+-- Other names of a dataset, by symlink facets and by people.
 create table dataset_links (
   dataset_id uuid        not null,
   alias_id   uuid        not null,
@@ -101,7 +101,7 @@ create table dataset_links (
 );
 create index dataset_links_by_alias on dataset_links (alias_id);
 
--- Datasets that are another name of a dataset: made from dataset_links, under one lock. What is not here is itself.
+-- Datasets that are another name of a dataset: made from dataset_links, under one lock. A dataset without a row is its own.
 create table dataset_canonical (
   dataset_id   uuid primary key,
   canonical_id uuid not null
@@ -159,7 +159,7 @@ create table runs (
   parent_digest  bytea,
   nominal_start  timestamptz,
   nominal_end    timestamptz,
-  -- Who ran a run and what kind of statement it was, where its events tell; and the log by time of arrival, for questions about a window of it.
+  -- The actor and the kind of statement of a run, where its events report them; and the log by time of arrival, for questions about a window of it.
   user_name text,
   statement text,
   primary key (run_id, job_id)
@@ -168,7 +168,7 @@ create index runs_by_job on runs (job_id, first_event_at desc, run_id);
 create index runs_by_parent on runs (parent_run_id) where parent_run_id is not null;
 create index runs_by_time on runs (first_event_at desc);
 
--- A report: a run, or a JobEvent's declaration, that told inputs or outputs of a job.
+-- A report: a run, or a JobEvent's declaration, with inputs or outputs of a job.
 create table reports (
   job_id      uuid        not null,
   report_id   uuid        not null,
@@ -178,7 +178,7 @@ create table reports (
 );
 create index reports_by_time on reports (job_id, declaration, first_at desc);
 
--- What a report told. `declared`: only a manifest or a JobEvent says so; nothing observed it (yet).
+-- The datasets of a report. `declared`: only a manifest or a JobEvent names it; no run was seen with it (yet).
 create table report_datasets (
   job_id     uuid        not null,
   report_id  uuid        not null,
@@ -190,7 +190,7 @@ create table report_datasets (
   primary key (job_id, report_id, dataset_id, direction)
 ) with (fillfactor = 90);
 
--- Which part of a dataset a report read or wrote: a partition that was folded out of its name, or a subset facet. `part` is a JSON object.
+-- The part of a dataset that a report read or wrote: a partition that was folded out of its name, or a subset facet. `part` is a JSON object.
 create table report_subsets (
   job_id     uuid        not null,
   report_id  uuid        not null,
@@ -216,7 +216,7 @@ create table edges (
 ) with (fillfactor = 80);
 create index edges_by_job on edges (job_id);
 
--- What one run left behind in a dataset. `declared`: only a manifest says the run wrote it. `schema_id`: body of its latest schema facet.
+-- A version: what one run wrote to a dataset. `declared`: only a manifest says the run wrote it. `schema_id`: body of its latest schema facet.
 create table dataset_versions (
   id               uuid primary key,
   dataset_id       uuid        not null,
@@ -233,13 +233,13 @@ create table dataset_versions (
   rows             bigint,
   bytes            bigint,
   files            bigint,
-  -- What a stream said it had written while it went on stays written, however its run ended. Of what was told before, `headwater server rebuild` finds it.
+  -- True for a version that a stream reported before its end: it stays written, however the run ends. `headwater server rebuild` finds those of earlier events.
   checkpoint boolean not null default false
 ) with (fillfactor = 80);
 create index dataset_versions_by_time on dataset_versions (dataset_id, written_at desc);
 create index dataset_versions_by_run on dataset_versions (run_id) where run_id is not null;
 
--- Facets of datasets and jobs. What one event told of an owner is a set; the current facet of a name is in the latest set that has it.
+-- Facets of datasets and jobs. The facets of an owner in one event are a set; the current facet of a name is in the latest set that has it.
 create table facet_bodies (
   id   uuid primary key,
   body bytea not null
@@ -284,7 +284,7 @@ create table column_sets (
   edges bytea not null
 );
 
--- What people say, as they said it: a second log, never dropped, replayed by rebuild after the first. `action` is one of model.manual's.
+-- People's changes, as they sent them: a second log, never dropped, replayed by rebuild after the first. `action` is one of model.manual's.
 create table changes (
   id     uuid primary key,
   at     timestamptz not null default clock_timestamp(),
@@ -301,7 +301,7 @@ create index changes_by_target on changes (target, at);
 create index changes_by_node on changes (node, at);
 create index changes_by_other on changes (other, at) where other <> '';
 
--- What holds of it: the latest change of each (target, kind, key). Targets are node ids, `namespace:…`, `source:…`, `tag:…`.
+-- People's annotations that hold: the latest change of each (target, kind, key). Targets are node ids, `namespace:…`, `source:…`, `tag:…`.
 create table annotations (
   target    text        not null,
   kind      text        not null,
@@ -317,7 +317,7 @@ create table annotations (
   primary key (target, kind, key)
 );
 create index annotations_by_kind on annotations (kind, key) where not deleted;
--- What was said of a dataset's columns stands behind its own name.
+-- Annotations of a dataset's columns: their targets begin with the dataset's.
 create index annotations_by_place on annotations (target text_pattern_ops);
 create index annotations_by_owner on annotations (owner) where owner is not null;
 create index annotations_of_things on annotations (target) where owner is null;
@@ -376,7 +376,7 @@ create table api_keys (
   id           text primary key,
   name         text        not null,
   role         text        not null check (role in ('read', 'write', 'admin')),
-  -- SHA-256 of the whole key, which is random and long: nobody can go back from one to the other.
+  -- SHA-256 of the whole key, which is random and long: the key cannot be computed from it.
   digest       bytea       not null,
   created_at   timestamptz not null default clock_timestamp(),
   created_by   text        not null,
@@ -452,7 +452,7 @@ create table edge_changes (
 );
 create index edge_changes_by_dataset on edge_changes (dataset_id);
 
--- Edges people had drawn at a time.
+-- Edges that people had drawn by a time.
 create function manual_edges(datasets uuid[], jobs uuid[], as_of timestamptz)
 returns table (dataset_id uuid, job_id uuid, direction text, at timestamptz, set_id uuid) language sql stable as $$
   select l.dataset_id, l.job_id, l.direction, l.at, l.set_id from (
@@ -476,7 +476,7 @@ where (e.manual or e.last_at >= coalesce(j.horizon, '-infinity')
     select 1 from jobs child join edges seen on seen.job_id = child.id
     where child.parent_id = e.job_id and seen.dataset_id = e.dataset_id and seen.direction = e.direction));
 
--- What became of each kind of record the last time retention looked at it.
+-- The last outcome of retention for each kind of record.
 create table retention (
   kind    text primary key,
   at      timestamptz not null default clock_timestamp(),
@@ -486,8 +486,8 @@ create table retention (
 );
 
 -- RUN: a run of a job. ITEM: something a step handed out an id for. CONTENT: a version of a dataset, as its storage or a fingerprint names it.
--- `run_id`, `job_id` of an item: who wrote it. `at`, `digest`: the event that is believed about it (the earliest of its writer's, else of all).
--- `collided`: two writers say the item is theirs, or one says it is two contents.
+-- `run_id`, `job_id` of an item: its writer. `at`, `digest`: the event that is believed about it (the earliest of its writer's, else of all).
+-- `collided`: two writers claim the item, or one gives it two contents.
 create table correlation_items (
   id               uuid primary key,
   kind             text        not null check (kind in ('RUN', 'ITEM', 'CONTENT')),
@@ -529,14 +529,14 @@ create table correlation_paths (
 );
 create index correlation_paths_down on correlation_paths (ancestor_id, depth, descendant_id);
 
--- Add edges to the closure, a layer at a time: `ends` says at which place of the arrays each layer ends, and no edge of a layer continues
--- another of the same or a later one. What an edge adds is what is above its parent times what is below its child; whoever is above the child
--- already, by no more steps, brings nothing new below it, and likewise for what is below the parent. A child that is in no path yet, as a new
--- run's nodes are, can meet no row that is there: nothing has to be looked for.
+-- Add edges to the closure, a layer at a time: `ends` gives the place in the arrays at which each layer ends, and no edge of a layer continues
+-- another of the same or a later one. An edge adds the nodes above its parent times those below its child; a node that is above the child
+-- already, by no more steps, brings nothing new below it, and likewise for nodes below the parent. A child that is in no path yet, as a new
+-- run's nodes are, can meet no row that is there: no lookup is needed.
 --
--- Each side of an edge is one range of an index, read once. Plans are kept, and one that was made while the table was empty takes either index
--- for as good and reads the wrong one by its whole, for every edge. A rebuild is one transaction, which no autovacuum comes to help: so what has
--- grown fourfold since it was last looked at is looked at again, and the plans are made anew. Returns how many pairs were tried.
+-- Each side of an edge is one range of an index, read once. Plans are cached, and one that was made while the table was empty takes either index
+-- for as good and reads the wrong one by its whole, for every edge. A rebuild is one transaction, in which no autovacuum helps: so a table that has
+-- grown fourfold since its last ANALYZE is analyzed again, and the plans are made anew. Returns the number of pairs that were tried.
 create function extend_correlation(parents uuid[], children uuid[], weights smallint[], ends int[], bound int) returns bigint
 language plpgsql set enable_seqscan = off set enable_memoize = off as $$
 declare
@@ -599,13 +599,13 @@ begin
 end
 $$;
 
--- The order of arrival: one number for each transaction that appends, drawn while it holds the lock of begin_writing(). Whoever reads the last
+-- The order of arrival: one number for each transaction that appends, drawn while it holds the lock of begin_writing(). A reader that takes the last
 -- number and then sees every holder of that lock gone sees every event up to that number.
 create sequence arrivals;
 
--- `secret`: what webhooks are signed with, or the API key that is sent; with `previous` until its time, so that a secret can be changed.
--- Delivered is everything up to (arrived, event_time, digest); a replay goes by event time, over what that place has passed.
--- `revision` moves with every change by a person, so that a delivery under way does not write over it. Whoever has the lease delivers.
+-- `secret`: the key that signs webhooks, or the API key that is sent; with `previous` until its time, so that a secret can be changed.
+-- Everything up to (arrived, event_time, digest) is delivered; a replay goes by event time, over what that place has passed.
+-- `revision` moves with every change by a person, so that a delivery under way does not write over it. The holder of the lease delivers.
 create table listeners (
   id               uuid primary key,
   name             text        not null unique,
@@ -646,7 +646,7 @@ create table listener_refusals (
   primary key (listener_id, digest, event_time)
 );
 
--- Who reads and writes a dataset. `status`: active, stale, one_off or unread. `top_readers`: [{actor, kind, reads, lastReadAt}].
+-- The readers and writers of a dataset. `status`: active, stale, one_off or unread. `top_readers`: [{actor, kind, reads, lastReadAt}].
 create table usage (
   dataset_id             uuid primary key,
   at                     timestamptz not null,
@@ -674,8 +674,8 @@ create table usage (
 alter table usage rename column readers to distinct_readers;
 alter table usage rename column people to distinct_people;
 
--- What a dataset or job cost, and keeping it for a month. `grain`: table of a dataset; shape, task or model of a job. `drivers`: of a warehouse's log, what its users and
--- tools cost: [{grain, key, executions, money, …}], and how many were left out.
+-- The cost of a dataset or job, and of keeping it for a month. `grain`: table of a dataset; shape, task or model of a job. `drivers`: of a warehouse's log, the cost of its
+-- users and tools: [{grain, key, executions, money, …}], and how many were left out.
 create table costs (
   owner          uuid primary key,
   at             timestamptz not null,
@@ -695,7 +695,7 @@ create table costs (
   hidden_drivers bigint      not null
 ) with (fillfactor = 80);
 
--- Whether a query shape is run again and again. `class`: recurring, ad_hoc or one_off.
+-- The recurrence of a query shape. `class`: recurring, ad_hoc or one_off.
 create table recurrence (
   job_id           uuid primary key,
   at               timestamptz not null,
@@ -713,7 +713,7 @@ create table recurrence (
   confidence       float8      not null
 ) with (fillfactor = 80);
 
--- How often a query shape ran, by whom, with what. `actors`: [{actor, kind, executions}]; `tools`: [{tool, asset, name, executions}].
+-- The executions of a query shape, by actor and tool. `actors`: [{actor, kind, executions}]; `tools`: [{tool, asset, name, executions}].
 create table query_counts (
   job_id        uuid primary key,
   at            timestamptz not null,
@@ -730,7 +730,7 @@ create table query_counts (
   tools         jsonb       not null
 ) with (fillfactor = 80);
 
--- Datasets that may go, wave by wave (1 first), and what that saves a month.
+-- Datasets that may be deleted, wave by wave (1 first), and the monthly saving.
 create table pruning (
   dataset_id  uuid primary key,
   at          timestamptz not null,
@@ -744,7 +744,7 @@ create table pruning (
   confidence  float8      not null
 ) with (fillfactor = 80);
 
--- How well the statements of a warehouse's log (a job stands for it) were understood, a row for each day and dialect.
+-- The quality of the parsed statements of a warehouse's log (a job stands for it), a row for each day and dialect.
 -- `quarantined_by`: {code: rows}.
 create table lineage_quality (
   job_id              uuid        not null,
@@ -780,7 +780,7 @@ alter table lineage_quality rename column told_agreed to named_agreed;
 alter table lineage_quality rename column told_only to named_only;
 
 -- One row for each entity and calendar it has had: ordinals of one calendar mean nothing in another, so an entity that is cut otherwise gets a new
--- id, and what was known by the old one stays there. `name` is null where another row has the name now.
+-- id, and the reports under the old one stay there. `name` is null where another row has the name now.
 create table entities (
   id         int         generated always as identity primary key,
   name       text        unique,
@@ -788,7 +788,7 @@ create table entities (
   created_at timestamptz not null default now()
 );
 
--- Each time somebody said what entities there are. `id` is drawn anew each time, so that it names one state of all declarations.
+-- The times at which a set of entities was declared. `id` is drawn anew each time, so that it names one state of all declarations.
 create table entity_applies (
   number     bigint      generated always as identity primary key,
   id         uuid        not null unique,
@@ -797,7 +797,7 @@ create table entity_applies (
   changes    jsonb       not null
 );
 
--- What was declared of an entity from one time until another; `until_at` is null where it holds. `body`: the canonical form.
+-- The declarations of an entity from one time until another; `until_at` is null where it holds. `body`: the canonical form.
 create table entity_declarations (
   entity_id int         not null,
   from_at   timestamptz not null,
@@ -809,8 +809,8 @@ create table entity_declarations (
 create index entity_declarations_holds on entity_declarations (entity_id) where until_at is null;
 create index entity_declarations_ended on entity_declarations (until_at) where until_at is not null;
 
--- The log: what somebody said of some instances. `seq` grows in the order in which it is known, for one transaction writes at a time; `key` is
--- what makes two the same. first_ and end_ are the hull of the instances, which are in `body`.
+-- The log: reports about instances. `seq` grows in the order of commits, for one transaction writes at a time; two reports with the same
+-- `key` are one. first_ and end_ are the hull of the instances, which are in `body`.
 create table status_reports (
   seq         bigint      primary key,
   recorded_at timestamptz not null,
@@ -827,7 +827,7 @@ create table status_reports (
 );
 create index status_reports_of on status_reports (entity_id, seq);
 create index status_reports_time on status_reports (recorded_at, seq);
--- When a run began, and whether it is over: its start may come after its end.
+-- The start and the end of runs: the start may be reported after the end.
 create index status_reports_run on status_reports (entity_id, ref) where what in ('started', 'produced', 'failed') and ref <> '';
 
 -- The marks that a report set (`added`) or took away.
@@ -840,8 +840,8 @@ create table status_changes (
   end_      bigint  not null,
   added     boolean not null
 );
--- What held of an entity at a time is told from this index alone: its changes lie as far apart in the table as the times at which they were said.
--- They stand here in the order in which they are gone through, so that nothing is sorted.
+-- The marks of an entity at a time are read from this index alone: its changes lie as far apart in the table as the times of their reports.
+-- They stand here in the order in which they are read, so no sort is needed.
 create index status_changes_of on status_changes (entity_id, seq, added) include (kind, ref, start_, end_);
 
 -- The marks that hold. Runs of one mark are disjoint and do not touch. They follow from status_changes.
@@ -854,11 +854,11 @@ create table status_marks (
   primary key (entity_id, end_, kind, ref)
 ) with (fillfactor = 80);
 create index status_marks_ref on status_marks (kind, ref, entity_id) where kind <> 'state';
--- What holds of some instances is told from the key alone: a run that begins after them is passed over without a look at its row.
+-- The marks of some instances are read from the key alone: a run that begins after them is skipped without a look at its row.
 alter table status_marks drop constraint status_marks_pkey;
 alter table status_marks add primary key (entity_id, end_, kind, ref) include (start_);
 
--- What one run left behind of some instances. `seq` is that of the report. Of several the one that was produced last is the current one.
+-- The versions that runs wrote of some instances. `seq` is that of the report. The one that was produced last is the current one.
 -- `complete`: all that it read is in instance_reads.
 create table instance_versions (
   entity_id    int         not null,
@@ -879,7 +879,7 @@ create index instance_versions_seq on instance_versions (seq);
 -- The instances that a run made.
 create index instance_versions_by_run on instance_versions (run) where run <> '';
 
--- What a version had read: these instances of that entity, in the versions that were current at read_seq.
+-- The inputs of a version: these instances of that entity, in the versions that were current at read_seq.
 create table instance_reads (
   seq         bigint not null,
   upstream_id int    not null,
@@ -888,10 +888,10 @@ create table instance_reads (
   read_seq    bigint not null,
   primary key (seq, upstream_id, start_)
 );
--- Who read some instances is told from this index, whatever else of them was read before or after.
+-- The readers of some instances are read from this index, whatever else of them was read before or after.
 create index instance_reads_of on instance_reads (upstream_id, end_, start_);
 
--- A verdict on versions: something is wrong. `state`: open, fixed (what is produced from fixed_at on is right) or retracted.
+-- A verdict on versions: they are wrong. `state`: open, fixed (instances produced from fixed_at on are right) or retracted.
 create table incidents (
   id          uuid        primary key,
   opened_seq  bigint      not null,
@@ -906,7 +906,7 @@ create table incidents (
 );
 create index incidents_opened on incidents (opened_at);
 
--- The instances that an incident condemned, by the code that had made them ('' where nobody knows).
+-- The instances that an incident condemned, by the code that had made them ('' where it is unknown).
 create table incident_roots (
   incident  uuid   not null,
   entity_id int    not null,
@@ -917,7 +917,7 @@ create table incident_roots (
 );
 create index incident_roots_of on incident_roots (entity_id, end_);
 
--- One row. It begins with what arrives from now on; what is older is fed when somebody asks for it.
+-- One row. It begins with the events that arrive from now on; older ones are fed on request.
 create table status_feed (
   one        boolean     primary key default true check (one),
   arrived    bigint      not null,
@@ -926,7 +926,7 @@ create table status_feed (
 );
 insert into status_feed (arrived) select last_value + is_called::int from arrivals;
 
--- What is to be made again. Items are not kept but computed from `inputs` and what was declared at declared_at; only those that something became of
+-- A plan to make instances again. Its items are computed from `inputs` and the declarations at declared_at; only items that were begun or changed
 -- have a row.
 create table plans (
   id          uuid        primary key,
@@ -943,7 +943,7 @@ create table plans (
 );
 create index plans_created on plans (created_at);
 
--- `state`: running (until lease_until, then somebody else may take it), done, skipped (it was right already), failed.
+-- `state`: running (until lease_until, then another worker may take it), done, skipped (it was right already), failed.
 create table plan_items (
   plan        uuid        not null,
   number      bigint      not null,
@@ -958,8 +958,8 @@ create table plan_items (
   primary key (plan, number)
 ) with (fillfactor = 80);
 
--- What may be wrong of entities because of an incident that is about some columns only, as lineage had it when it was opened. `columns`: null where
--- it may be all of them. `since`: when the first of what was condemned was made; null where nobody knows.
+-- The columns of entities that may be wrong because of an incident about some columns only, by the lineage at its opening. `columns`: null where
+-- it may be all of them. `since`: when the first condemned version was made; null where that is unknown.
 create table incident_columns (
   incident  uuid not null,
   entity_id int  not null,
@@ -968,7 +968,7 @@ create table incident_columns (
   primary key (incident, entity_id)
 );
 
--- Between which entities no wrong column is carried: whoever used the one is not wrong because of that.
+-- Pairs of entities between which no wrong column is carried: a reader of the one is not wrong because of that.
 create table incident_unaffected (
   incident      uuid not null,
   upstream_id   int  not null,
@@ -977,8 +977,8 @@ create table incident_unaffected (
 );
 create index incident_unaffected_of on incident_unaffected (downstream_id);
 
--- Called first by every transaction that writes status: nobody else writes any until it ends. What there is then is told by statements after the
--- lock, which see what whoever had it before has written: the last report, the state of the declarations, whether any instance is wrong, or was.
+-- Called first by every transaction that writes status: no other writes any until it ends. Statements after the lock read the state, since they
+-- see what the last holder of the lock has written: the last report, the state of the declarations, whether any instance is wrong, or was.
 create function status_opened(out seq bigint, out recorded_at timestamptz, out declared uuid, out troubled boolean) language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(1751474532, 12);
@@ -990,8 +990,8 @@ $$;
 
 -- Facets of these datasets (under any of their names) and jobs at a time, all (`names` is null) or by name: the latest of each name.
 --
--- Each row is looked up by its key, whatever is believed of the tables. Of what a long transaction has written, a table that was analyzed meanwhile
--- is believed to hold nothing, and a join of two such tables is each row of one against each of the other; a plan that is kept from when a table was
+-- Each row is looked up by its key, whatever the planner estimates. It takes a table that was analyzed during a long transaction as holding none of that
+-- transaction's rows, and a join of two such tables is each row of one against each of the other; a cached plan from when a table was
 -- small would read it from end to end for each row.
 create function facets_of(owners uuid[], names text[], as_of timestamptz)
 returns table (node uuid, name text, at timestamptz, body_id uuid, body bytea)
@@ -1014,8 +1014,8 @@ begin
 end
 $$;
 
--- What an incident condemned beside instances: a run (its id), one version of a dataset (its id), or a content (its fingerprint).
--- Who used it is found by recorded reads whenever somebody asks, so nothing else is stored.
+-- The origins of an incident beside instances: a run (its id), one version of a dataset (its id), or a content (its fingerprint).
+-- The users of an origin are found by recorded reads at each question, so nothing else is stored.
 create table incident_origins (
   incident uuid not null,
   kind     text not null check (kind in ('RUN', 'VERSION', 'CONTENT')),
@@ -1024,7 +1024,7 @@ create table incident_origins (
   primary key (incident, kind, ref)
 );
 
--- What checks of data found: the latest result of each check in each run. `direction`: the run read (in) or wrote (out) the dataset; `run`: the check
+-- The results of checks of data: the latest of each check in each run. `direction`: the run read (in) or wrote (out) the dataset; `run`: the check
 -- is about the run as a whole, and `dataset_id` is the id of its job. `result`: 0 passed, 1 failed as a warning, 2 failed.
 create table checks (
   run_id     uuid not null,
@@ -1042,7 +1042,7 @@ create table checks (
 create index checks_of_subject on checks (dataset_id, name, field, at);
 create index checks_failed on checks (at desc, run_id, dataset_id, name, field) where result = 2;
 
--- What people say of versions that checks doubt: they are right as they are. Checks that failed later doubt them again.
+-- The versions that people called right although checks doubt them. Checks that failed later doubt them again.
 create table fine_versions (
   version_id uuid primary key,
   at         timestamptz not null,
