@@ -1,6 +1,6 @@
 """A text to its statements: split, parse, lower, resolve. The one door of the engine; it never raises on any text.
 
-One bad statement never spoils the others. What is parsed once need not be again: `resolve` reads a statement's form with newer schemas.
+One bad statement never spoils the others. A statement is parsed once: `resolve` reads a statement's form with newer schemas.
 """
 
 import contextlib

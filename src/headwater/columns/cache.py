@@ -2,7 +2,7 @@
 
 A job says the same over and over, with other dates and numbers. A text that was met is known as it is; a text of a shape that was met
 (`columns.key`) has the lineage of that shape, with its own place in its text. With other schemas, another session, or tables the session
-made, the form is resolved again and not parsed. What changes the session is resolved each time, so it changes it each time.
+made, the form is resolved again and not parsed. A statement that changes the session is resolved each time, so it changes it each time.
 """
 
 import re

@@ -90,7 +90,7 @@ class Generated(_Node):
 
 class Pivoted(_Node):
     """PIVOT: `columns`: output names with the place of the aggregate each is made of (none when only the data tells the names);
-    `chooser`: the columns after FOR. What is left of the source groups the rows and stays, unless `group` says what does."""
+    `chooser`: the columns after FOR. The source's other columns group the rows and stay, unless `group` names those that do."""
 
     source: "Source"
     aggregates: list[Expression]

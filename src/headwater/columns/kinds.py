@@ -27,7 +27,7 @@ _NAMES = (
 )
 _NAME = dict(_NAMES)
 
-# How an expression uses a value: one step from the value up to the expression.
+# The uses of a value by an expression: one step from the value up to the expression.
 AS_IS, TRANSFORMED, AGGREGATED, BRANCHED = 0, 1, 2, 3
 # Uses that decide about rows, named by the bit they leave, follow.
 Use = int

@@ -1,6 +1,6 @@
 """A statement in terms of OpenLineage: dataset names, column lineage, what happened to a table, the text. Pure: no event is made here.
 
-Sources: OpenLineage's naming page and the facets columnLineage 1-2-0, lifecycleStateChange 1-0-1, sql 1-1-0. What the facets cannot express is
+Sources: OpenLineage's naming page and the facets columnLineage 1-2-0, lifecycleStateChange 1-0-1, sql 1-1-0. Facts that the facets cannot express are
 omitted: columns that only a schema determines (`*`) and unresolved names; their tables are still inputs and outputs.
 """
 

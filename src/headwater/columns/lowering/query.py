@@ -144,7 +144,7 @@ def _select(context: Context, node: Any) -> form.Select:
             result.projections[0].fields = struct_fields(context, args["expressions"][0])
     for one in args["expressions"]:
         made = one.args["this"] if one.__class__ is exp.Alias or one.__class__ is exp.Aliases else one
-        if made.__class__ in _ROW_MAKERS:  # How many rows come of a row is the list's to decide, here as in FROM.
+        if made.__class__ in _ROW_MAKERS:  # The list decides how many rows come of a row, here as in FROM.
             result.where.append(lower(context, made, JOIN))
     for argument in ("prewhere", "where"):
         if (found := args.get(argument)) is not None:

@@ -169,7 +169,7 @@ def copy(context: Context, node: Any) -> form.Form:
         elif isinstance(one, (exp.Literal, exp.Var, exp.Identifier)):
             items.append(form.Item(form.TableSource((one.name,), True)))
     if where.columns and files and files[0].name.upper() == "STDIN":
-        # What a client sends has no names but those that the list gives it; a file may have others.
+        # A client's rows have no names but those of the list; a file may have others.
         return form.WriteForm(where, action, listed(where.columns, [form.Item(form.TableSource(("stdin",), True))]))
     return form.WriteForm(where, action, everything(items[:1]))
 

@@ -29,7 +29,7 @@ _OPTIONS = frozenset(
     "INVISIBLE VISIBLE RETENTION_TIME CHANGE_TRACKING CONNECTION REMOTE METADATA CASCADE RESTRICT DATABLOCKSIZE BYTES MERGEBLOCKRATIO "
     "SERVER LOG DUAL BEFORE AFTER LOCAL GLOBAL TEMPORARY TABLE STRUCTURED UNDER".split()
 )
-# What is created with a name and words of its own, and says nothing about columns or tables that lineage keeps.
+# Objects that are created with a name and words of their own, which say nothing about columns or tables of lineage.
 _SILENT = frozenset(
     (
         "AGGREGATE APPLICATION ASSEMBLY CAST CATALOG CLUSTER COLLATION CONNECTION CREDENTIAL DATABASE DOMAIN EXTENSION FILE INDEX "

@@ -365,7 +365,7 @@ def _copy(phrase: Phrase, place: int) -> Read | None:
     other_path = other_path or phrase.word(at) in {"STDIN", "STDOUT"}
     if phrase.words[way] == "FROM":
         items = [form.Item(form.TableSource(other, other_path))]
-        # What a client sends has no names but those that the list gives it; a file may have others.
+        # A client's rows have no names but those of the list; a file may have others.
         query = listed(columns, items) if columns and phrase.word(at) == "STDIN" else everything(items)
         return "COPY", form.WriteForm(
             form.Target(name, columns, is_path=is_path), "EXPORT" if is_path else "APPEND", query

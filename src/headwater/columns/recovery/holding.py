@@ -1,4 +1,4 @@
-"""Statements that hold a statement: EXPLAIN, UNLOAD, CREATE TASK, INSERT into files. What is inside is read, and something made of it."""
+"""Statements that hold a statement: EXPLAIN, UNLOAD, CREATE TASK, INSERT into files. The inner statement is read, and the outer one made of it."""
 
 from collections.abc import Callable
 from typing import Any

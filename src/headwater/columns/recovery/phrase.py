@@ -1,4 +1,4 @@
-"""A statement's tokens to read by hand: words, names, brackets. What the parser cannot read is read with this; nothing here recurses."""
+"""A statement's tokens to read by hand: words, names, brackets. Statements that the parser cannot read are read with this; nothing here recurses."""
 
 from typing import Any
 

@@ -326,7 +326,7 @@ class _Teller:
             depends = value.star() if isinstance(value, Open) else value
             outputs.append(Output(self.display_name(name), self._inputs(depends, index, place)))
         deciding = self._inputs(rows.flat(), index, -1) if rows is not None else ()
-        if self.resolver.values:  # What came through a variable was read where it got its value.
+        if self.resolver.values:  # Tables behind a variable were read where it got its value.
             met = dict.fromkeys(one.table for output in outputs for one in output.inputs)
             reads = [*reads, *(table for table in met if table not in reads and table != target)]
         self.result.flows.append(Flow(target, action, tuple(outputs), deciding, tuple(reads)))

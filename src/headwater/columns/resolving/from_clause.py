@@ -273,7 +273,7 @@ class FromClause(ABC):
 
     def _generated(self, source: form.Generated, scope: Scope) -> Relation:
         value = self.value(source.value, scope)
-        rows = Rows(used(value, JOIN), []) if value else None  # How many rows there are is the value's to decide.
+        rows = Rows(used(value, JOIN), []) if value else None  # The value decides how many rows there are.
         columns: list[Column] = [(name, value) for name in source.columns]
         for place, one in enumerate(source.each[: len(columns)]):
             columns[place] = (columns[place][0], self.value(one, scope))

@@ -438,7 +438,7 @@ def _folded(parts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part.lower() for part in parts)
 
 
-# What explode calls the columns of a map, if the query does not name them.
+# The names that explode gives the columns of a map, if the query does not name them.
 _OF_MAPS = frozenset({"key", "value"})
 # Rows that a trigger or an upsert gives names to.
 _CONTEXT_ROWS = frozenset({"new", "old", "NEW", "OLD", "inserted", "deleted", "INSERTED", "DELETED"})

@@ -100,7 +100,7 @@ class Cursor:
     def run(self) -> None:
         raise NotImplementedError
 
-    # What is open
+    # The open blocks
 
     def push(self, kind: str, within: str = "", *, declaring: bool = False, names: bool = False) -> Frame:
         if names and len(self.frames) < DEEP:
@@ -113,7 +113,7 @@ class Cursor:
         self.frames.pop()
         self.scope, self.within = (self.frames[-1].scope, self.frames[-1].within) if self.frames else self.outer
 
-    # Where a stretch ends
+    # The end of a stretch
 
     def end(self, at: int) -> int:
         """The `;` at or after, or the end."""

@@ -4,7 +4,7 @@ It renders nothing. `ref` and `source` become the names they stand for; any othe
 Of `{% if %}` the first branch is kept and the others are blanked, also of `is_incremental()`: an incremental run says more about where
 rows come from than a first one. The same condition, or its `not`, chooses the same way later on. A loop's body stands once, as its
 first and last turn: `not loop.last` is false. A macro's text is blanked: it is not this statement.
-What has no room for its name or is not understood is a refusal, and the rest is still given.
+A part that has no room for its name or is not understood is a refusal, and the rest is still given.
 """
 
 import re
@@ -158,7 +158,7 @@ class _Rendering:
                 here += 1
         return found + len(closer)
 
-    # What is written
+    # The output
 
     def add(self, part: str) -> None:
         if not part:
