@@ -210,7 +210,7 @@ def _noting(server: Server, upto: int, found: dict[dt.date, int]) -> Callable[[d
     def note(state: dict[str, Any]) -> None:
         pieces = dict(state.get(_STATE, {}).get("pieces", {}))
         for day in map(str, found):
-            # What _keeping wrote as one is one piece again.
+            # The pieces that _keeping wrote as one are one piece again.
             pieces[day] = 1 if pieces.get(day, 0) >= _PIECES else pieces.get(day, 0) + 1
         state[_STATE] = {"server": server.display_url, "upto": upto, "pieces": pieces}
 

@@ -203,7 +203,7 @@ class HadoopFolder:
             stream.close()
 
     def create(self, path: str, text: str) -> bool:
-        # Where a rename is atomic (HDFS) it also refuses a taken name; an object store shows an object whole when its stream closes.
+        # An atomic rename (HDFS) also refuses a taken name; an object store shows an object whole when its stream closes.
         system, place = self._at(path)
         if system.exists(place):
             return False

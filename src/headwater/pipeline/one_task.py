@@ -19,9 +19,9 @@ _SETTINGS: Final = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     # Broadcasts that are asked for by name, which are for what is large on the other side.
     "spark.sql.optimizer.disableHints": "true",
-    # What the pages of Spark's own say of a plan, which is written down for each job.
+    # The description of a plan in Spark's own pages, which is written down for each job.
     "spark.sql.ui.explainMode": "simple",
-    # Of what comes in several partitions all the same: a union.
+    # For input that comes in several partitions all the same: a union.
     "spark.sql.shuffle.partitions": "1",
 }
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from headwater.errors import InvalidQuestion, NotInstalled, SparkUnavailable
 
-# What every job relies on, in any session.
+# Settings that every job relies on, in any session.
 RELIED_ON = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "true",
@@ -29,23 +29,23 @@ RELIED_ON = {
     "spark.sql.codegen.useIdInClassName": "false",
 }
 
-# What only the start of a driver can set.
+# Settings that only take effect at the start of a driver.
 AT_THE_START = {
     # PySpark 4 sends the JVM ten more messages for each expression, to name its line in an error; a sync makes some thousands of them.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
-# What a Spark Connect client needs besides the extra `spark`; pyspark's own extra `connect` brings it.
+# Modules that a Spark Connect client needs besides the extra `spark`; pyspark's own extra `connect` brings it.
 CONNECT_NEEDS: Final = ("grpc", "grpc_status", "zstandard")
 CONNECT_PORT: Final = 15002
 # Seconds for a Spark Connect server to take the call. Spark's own client tries for ten minutes and says nothing meanwhile.
 CONNECT_PATIENCE: Final = 10.0
-# What its client goes through, if it is set.
+# The proxy variables that its client follows, if they are set.
 PROXIES: Final = ("grpc_proxy", "https_proxy", "http_proxy")
 # Properties of a driver, which a Spark Connect client does not start.
 OF_A_DRIVER: Final = "spark.driver."
 
-# What suits one machine; a cluster's own configuration is left as it is.
+# Settings for one machine; a cluster's own configuration is left as it is.
 ON_ONE_MACHINE = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -1,7 +1,7 @@
 """A stage: tables in, tables out, one change of the store. It reads and writes what it declares and nothing else.
 
-What a stage did and that it did it become visible in the same commit, so after a crash at any moment the stages that count as done are exactly those
-whose tables are there.
+The work of a stage and the note that it is done become visible in the same commit, so after a crash at any moment the stages that
+count as done are exactly those whose tables are there.
 """
 
 import datetime as dt

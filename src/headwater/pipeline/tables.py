@@ -2,7 +2,7 @@
 
 A change writes new files beside the old ones, each under a directory of its own, and then one new manifest. Until the manifest is there nothing has
 changed; once it is there everything has. So a crash at any moment leaves either the old state or the new one, and never a table that fits no other.
-What a crash left behind, and what later changes replaced, is removed by `sweep`.
+`sweep` removes the files that a crash left behind or that later changes replaced.
 
     STORE/_manifest/0000000042.json     table → partition → directories; the ledger's files; the state of the pipeline
     STORE/_ledger/0000000042-9f3c.jsonl input files consumed by that change, one a line

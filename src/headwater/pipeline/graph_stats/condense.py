@@ -79,7 +79,7 @@ def levels(count: int, sources: Index, targets: Index) -> Index:
 def strong_components(count: int, sources: Index, targets: Index) -> Index:
     """A number for each node, the same exactly for nodes that lead to each other; numbered on by the least node of each."""
     least = np.arange(count, dtype=np.int32)
-    # What no loop leads to, and what leads to none, is alone. Of most lineage that leaves nothing, or little.
+    # A node that no loop leads to, or that leads to none, is alone. In most lineage few or no others are left.
     doubtful = (levels(count, sources, targets) < 0) & (levels(count, targets, sources) < 0)
     if doubtful.any():
         core = np.flatnonzero(doubtful).astype(np.int32)
@@ -142,7 +142,7 @@ def connected(sources: Whole, targets: Whole) -> tuple[Whole, Whole]:
     while one.size:
         low, high = np.minimum(least[one], least[other]), np.maximum(least[one], least[other])
         apart = low != high
-        # What is together already has nothing more to say.
+        # Nodes that are together already add nothing more.
         one, other = one[apart], other[apart]
         np.minimum.at(least, high[apart], low[apart])
         while not np.array_equal(least, further := least[least]):

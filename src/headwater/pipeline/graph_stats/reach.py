@@ -78,7 +78,7 @@ def estimated(walk: Walk, block: int, width: int, precision: int) -> Counted:
     counter = (mixed >> np.uint64(64 - precision)).astype(np.int64) - block * width
     mine = (counter >= 0) & (counter < width)
     rest = mixed[mine] << np.uint64(precision)
-    # Where the first 1 of the rest is, from 1; the bit below the rest ends it.
+    # The place of the first 1 in the rest, from 1; the bit below the rest ends it.
     rank = 64 - _length(rest | np.uint64(1 << (precision - 1))) + 1
 
     def rows() -> Rows:

@@ -21,7 +21,7 @@ ENDS: Final = ("from_namespace", "from_name", "to_namespace", "to_name")
 OWN_TASK: Final = 200_000
 # A task needs some 60 bytes an edge: above, a part of the graph is too large for one.
 MOST_EDGES: Final = 50_000_000
-# What exact counts may read and join, in bytes: an edge costs a bit for every dataset of its part. 100,000 datasets with a million edges are 12.5 GB.
+# The bytes that exact counts may read and join: an edge costs a bit for every dataset of its part. 100,000 datasets with a million edges are 12.5 GB.
 EXACT_BYTES: Final = 20_000_000_000
 # Rows that a walk of reach.py carries.
 ROWS_BYTES: Final = 128 << 20

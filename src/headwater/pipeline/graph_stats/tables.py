@@ -44,7 +44,7 @@ DATASETS: Final = Table(
     ("namespace", "name"),
 )
 
-# What hangs together. `closure`: pairs of datasets of which one leads to the other. `namespace`, `name`: of the dataset it goes by.
+# The parts that hang together. `closure`: pairs of datasets of which one leads to the other. `namespace`, `name`: of the dataset it goes by.
 COMPONENTS: Final = Table(
     "graph_components",
     _schema(

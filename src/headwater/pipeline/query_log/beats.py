@@ -3,7 +3,7 @@
 Two searches. A *beat* is one run every so many minutes: the smallest period of a declared list (or a median gap of the starts themselves) that most
 runs keep. *Slots* are several runs at fixed times of a day or a week. A run keeps a period when at least half of its neighbours, one to three periods
 before and after, are where the period puts them: so missing runs, outages, extra runs and a clock that is put forward each disturb only runs near
-them. Which runs are missing is asked of the weeks around: a job of working days misses nothing on Sunday.
+them. The weeks around tell which runs are missing: a job of working days misses nothing on Sunday.
 
 It refuses to guess below what minutes can show: a period of one minute needs one run a minute, and a statement of many users is no job.
 """

@@ -28,7 +28,7 @@ def _table(name: str, key: tuple[str, ...], *others: str) -> Table:
     return Table(name, StructType(told), key)
 
 
-# What exports of tools say of who asked: dbt's artifacts by query, Looker's history by slug, names of assets (also those of LookML). Kept of every
+# The actors in exports of tools: dbt's artifacts by query, Looker's history by slug, names of assets (also those of LookML). Kept of every
 # export that was given.
 DBT_QUERIES: Final = _table("dbt_queries", ("query_id",), "job_namespace", "job_name", "job_run_id", "node", "relation")
 LOOKER_HISTORY: Final = _table(

@@ -52,7 +52,7 @@ def edges(statements: DataFrame, daily: DataFrame) -> DataFrame:
 
 
 def column_edges(statements: DataFrame, daily: DataFrame) -> DataFrame:
-    """COLUMN_EDGES of UNDERSTOOD and DAILY. What decides about all rows of a dataset goes to its column `*`."""
+    """COLUMN_EDGES of UNDERSTOOD and DAILY. Columns that decide about all rows of a dataset go to its column `*`."""
     lasting = statements.where(~F.coalesce("temporary", F.lit(False)))
     output = lasting.select(*_KEY, F.explode(F.from_json("outputs", _OUTPUTS)).alias("o"))
     lineage = F.col("o.facets.columnLineage")

@@ -1,6 +1,6 @@
 """Rows of the query log's tables as OpenLineage events. Pure: the same row is the same event, byte for byte, whenever it is sent.
 
-A job is a query shape in its warehouse's namespace; a run is one execution. What was measured (usage, cost, recurrence, pruning, counts) are
+A job is a query shape in its warehouse's namespace; a run is one execution. Measures (usage, cost, recurrence, pruning, counts) are
 facets of datasets and jobs, told by events without a run at the time `at` of the state they are from. docs/reference/facets.md has the facets.
 
 Rows are mappings as JSON has them: times are ISO 8601 texts, what is null is absent.
@@ -17,7 +17,7 @@ from headwater.model.measured import COST, PRUNING, QUALITY, QUERIES, RECURRENCE
 Row = Mapping[str, Any]
 Event = dict[str, Any]
 
-# What stands for a warehouse's log as a whole: its quality, and what its users and tools cost.
+# The job that stands for a warehouse's log as a whole: its quality, and the costs of its users and tools.
 LOG_JOB: Final = "query-log"
 # The namespace of what could not be read at all, and so is of no warehouse.
 NO_WAREHOUSE: Final = "headwater"
@@ -179,7 +179,7 @@ def quality(namespace: str, name: str, row: Row, gone: Iterable[str], at: str) -
 
 # Rows by code: keys that are no words of ours.
 _BY_CODE: Final = "quarantined_by"
-# What stands in a row for each facet.
+# The name of each facet in a row.
 USAGE_, COST_, PRUNING_, QUERIES_, RECURRENCE_ = "usage", "cost", "pruning", "queries", "recurrence"
 # Facets by what stands for them.
 FACET_OF: Final = {USAGE_: USAGE, COST_: COST, PRUNING_: PRUNING, QUERIES_: QUERIES, RECURRENCE_: RECURRENCE}

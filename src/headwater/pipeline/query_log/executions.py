@@ -2,7 +2,7 @@
 
 A log may report a query repeatedly: by the same file read twice, by overlapping exports, by a snapshot taken while it ran, by two logs of which each
 has a part. Its rows are folded by greatest values, so the outcome depends on the set of rows and neither on their order nor on how many batches
-they came in. What belongs together is taken together from one row (the text and what its names mean; who asked; how it ended), the rest column by
+they came in. Values that belong together are taken from one row (the text and its names' meaning; the actor; the end), the rest column by
 column: a row with fewer values removes none.
 
 A query is known by source, namespace, id and the day it started: an id with two days is two queries.
@@ -32,7 +32,7 @@ FILES_A_DAY: Final = 4
 _TEXT: Final = ("text_key", "shape_id", "dialect", "database", "schema", "search_path", "place", "statement_kind")
 _WHO: Final = (*(field.name for field in WHO_COLUMNS.fields), "tool_run", "who_version")
 _OUTCOME: Final = ("ended_at", "state_rank", "state", "error")
-# How much is known of who asked: a job is worth more than a tool, a tool more than the kind of actor.
+# The weight of what is known of the actor: a job is worth more than a tool, a tool more than the kind of actor.
 _KNOWING: Final = "if(job_name is not null, 4, 0) + if(tool is not null, 2, 0) + if(actor_kind != 'unknown', 1, 0)"
 _KEY: Final = ("day", "source", "namespace", "query_id")
 _STATES: Final = ("succeeded", "cancelled", "failed")

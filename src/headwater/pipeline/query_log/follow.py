@@ -123,7 +123,7 @@ class _Following:
         itself ended."""
         self.went_well = False
         self._errors.clear()
-        # What an earlier call left may wait without any file that is new to the stream.
+        # Work that an earlier call left may wait without any file that is new to the stream.
         self._first()
         if not self._errors and not self.stop.is_set():
             self._stream_of_files(every)

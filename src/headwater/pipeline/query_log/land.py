@@ -74,7 +74,7 @@ class Landed:
 
 def land(rows: "Rows", longest: int = LONGEST, now: dt.datetime | None = None, within: Column | None = None) -> Landed:
     """`rows.together` has the columns of LANDED_ROWS and `problem`. A text of more than `longest` bytes becomes null; bytes that are no UTF-8 and
-    characters of code 0 become U+FFFD. A statement of blanks has no key. What started more than AHEAD after `now` (by default the time of the run)
+    characters of code 0 become U+FFFD. A statement of blanks has no key. A start more than AHEAD after `now` (by default the time of the run)
     is a problem. `within`: of the rows without a problem those that are wanted.
 
     Where a task met the text's key before, `statement` is null too: what there is to know of a key any of its texts says."""

@@ -88,7 +88,7 @@ class _Lists:
 
 
 def _waves(gone: list[bool], sure: list[float], feeds: _Lists, fed: _Lists) -> list[Peeled]:
-    """`gone`: of each node whether it needs no wave (it is alive) or had it. What leads to something alive is alive, so nothing here does."""
+    """`gone`: of each node whether it needs no wave (it is alive) or had it. A node that leads to something alive is alive, so none here does."""
     left = [0 if done else len(feeds.of(node)) for node, done in enumerate(gone)]
     heads = [node for node, done in enumerate(gone) if not done and left[node] == 0]
     found: list[Peeled] = []

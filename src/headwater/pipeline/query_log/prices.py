@@ -117,7 +117,7 @@ def parse(told: object) -> Prices:
 def money(prices: Prices) -> Column:
     """The money of an execution (a row with EXECUTIONS' columns), decimal(28,9), null where it is not known. No Python runs for it.
 
-    Each rate is rounded half up to nine places. Time is that of running: `duration_ms` without `queued_ms`. What a cache answered scanned nothing.
+    Each rate is rounded half up to nine places. Time is that of running: `duration_ms` without `queued_ms`. A cached answer scanned nothing.
     """
     return _first_that_fits([(_fits(rule), _charged(rule)) for rule in prices.compute])
 

@@ -2,7 +2,7 @@
 
 A dataset is needed if a person, a dashboard, a service or an unknown actor read it in the window, or if it feeds a needed one; a pipeline's reading
 needs nothing, for its output must be needed itself. All else may go, also tables that only feed each other. A definition that stands
-(a view, a dynamic table) feeds as long as the log knows it; any other statement feeds when it ran in the window. What the log cannot see into (a
+(a view, a dynamic table) feeds as long as the log knows it; any other statement feeds when it ran in the window. A dataset the log cannot see into (a
 bucket, another system) is always needed, and so is what it feeds on.
 """
 
@@ -71,7 +71,7 @@ def pruning(
     evidence: JSON of first_seen_at, last_read_at and last_read_by (not counting what read it to write), last_written_at, writes, pipeline_reads,
     feeds, feeds_first, money_writes, money_storage, log_days, hidden.
 
-    What was dropped (or renamed) and not touched since is gone: no advice, and no need of what it fed on.
+    A dataset that was dropped (or renamed) and not touched since is gone: no advice, and no need of its inputs.
     """
     knobs = doubts or Doubts()
     at = as_of or newest(daily)

@@ -38,7 +38,7 @@ _SPENT: Final = ("executions", "money", "bytes_billed", "slot_ms", "duration_ms"
 _SUMMED: Final = ("duration_ms", "bytes_read", "bytes_billed", "bytes_written", "rows_written", "slot_ms", "cpu_ms")
 _PLACED: Final = ["namespace", "shape_id", "place"]
 
-# What runs and measures are published of.
+# The tables that runs and measures are published from.
 RUNS_OF: Final = (UNDERSTOOD, SHAPES, EXECUTIONS, DAILY)
 MEASURES_OF: Final = (UNDERSTOOD, SHAPES, DAILY, USAGE, COST, RECURRENCE, QUALITY, PRUNING)
 
@@ -91,8 +91,8 @@ def run_rows(store: Store, days: Collection[dt.date], runs: Runs, batch: DataFra
     """Executions of these days that are runs: the latest of each job and task (`latest`); of jobs that write the latest of each day, of others that
     of the first day and the latest (`daily`), for what is written has versions, and what is read only that it was; or `every` one.
 
-    If a job's latest run did not succeed, its latest that did is a run as well: only that one says what it reads and writes. What reads and writes
-    nothing known is no run. `batch`: rows with (source, namespace, query_id), of which every one is wanted and no other.
+    If a job's latest run did not succeed, its latest that did is a run as well: only that one says what it reads and writes. An execution
+    that reads and writes nothing known is no run. `batch`: rows with (source, namespace, query_id), of which every one is wanted and no other.
     """
     statements, shapes = store.read(UNDERSTOOD), store.read(SHAPES)
     executions = store.read(EXECUTIONS, days)

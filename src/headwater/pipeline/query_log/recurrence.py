@@ -4,7 +4,7 @@ DAILY needs one column for it, `starts`: an array of 24 bigints, one for each ho
 that hour. `starts("started_at")` is the aggregate to add to daily's. It is exact to the minute, a union is `bit_or`, and it takes the same
 space for one execution and for a million.
 
-What a rhythm is, `beats` says. Python runs once for each shape, over bits.
+`beats` defines a rhythm. Python runs once for each shape, over bits.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """The common schema of query logs, and every table the pipeline keeps.
 
 `LANDED_ROWS` is what a source gives: one row a query execution. Times are UTC (the session's time zone is UTC), names are as the source spells them.
-A row without text has no `text_key` and no `shape_id`. What unqualified names mean (database, schema, search path) is folded into `place`, which is
-never null, so that tables join on (`namespace`, `shape_id`, `place`) and no null is lost on the way.
+A row without text has no `text_key` and no `shape_id`. The context of unqualified names (database, schema, search path) is folded into `place`,
+which is never null, so that tables join on (`namespace`, `shape_id`, `place`) and no null is lost on the way.
 """
 
 from typing import Final
@@ -33,7 +33,7 @@ EXACT: Final = DecimalType(28, 9)
 TIME: Final = TimestampType()
 TIMES: Final = ArrayType(TimestampType())
 TEXTS_LIST: Final = ArrayType(StringType())
-# What is in lists is never null, and says it may be: what Spark read from a file may be for all it knows, and is not cast to anything stricter.
+# Values in lists are never null, though the type says they may be: Spark assumes that of a file's columns, and casts them to nothing stricter.
 DATASET: Final = StructType([StructField("namespace", TEXT), StructField("name", TEXT)])
 DATASETS: Final = ArrayType(DATASET)
 
@@ -60,7 +60,7 @@ def place(
     return F.coalesce(F.to_json(parts), F.lit("{}"))
 
 
-# What a source's `read` gives: LANDED without what `land` adds.
+# The columns that a source's `read` returns: LANDED without what `land` adds.
 LANDED_ROWS: Final = _schema(
     source=(TEXT,),  # bigquery | snowflake | redshift | databricks | postgres | trino
     namespace=(TEXT,),  # OpenLineage namespace of its tables
@@ -113,7 +113,7 @@ LANDED: Final = Table(
     ("source", "namespace", "query_id"),
 )
 
-# What could not be used, and why. `code`: bad_row, no_time, no_identity, too_large, unreadable_text, parse_failed, parse_timeout, …
+# Input that could not be used, and why. `code`: bad_row, no_time, no_identity, too_large, unreadable_text, parse_failed, parse_timeout, …
 # `sample`: the first 2,000 characters; `digest`: of the whole.
 QUARANTINE: Final = Table(
     "quarantine",
@@ -160,7 +160,7 @@ UNDERSTOOD: Final = Table("understood", STATEMENTS.schema, STATEMENTS.key)
 
 _NOT_KEPT: Final = frozenset({"statement", "tags", "comments"})
 
-# What `who` adds. `actor_kind`: person | service | bi | pipeline | unknown; `job_*`: the Airflow task or dbt model it belongs to.
+# The columns that `who` adds. `actor_kind`: person | service | bi | pipeline | unknown; `job_*`: the Airflow task or dbt model it belongs to.
 WHO_COLUMNS: Final = _schema(
     actor=TEXT,
     actor_kind=(TEXT,),
@@ -241,7 +241,7 @@ DAILY: Final = Table(
     DAY,
 )
 
-# What the source itself named as read and written, beside what was parsed: the distinct sets of a shape in a day.
+# The tables that the source itself named as read and written, beside the parsed ones: the distinct sets of a shape in a day.
 TOLD: Final = Table(
     "told",
     _schema(
@@ -373,7 +373,7 @@ RECURRENCE: Final = Table(
 
 CODE: Final = _schema(code=(TEXT,), rows=(WHOLE,))
 
-# How good the lineage itself is. `*_shapes` count distinct shapes, `*_executions` how often they ran; idle ones touch no table.
+# The quality of the lineage itself. `*_shapes` count distinct shapes, `*_executions` how often they ran; idle ones touch no table.
 QUALITY: Final = Table(
     "quality",
     _schema(
@@ -409,7 +409,7 @@ QUALITY: Final = Table(
     DAY,
 )
 
-# What may go, `wave` by wave (1 first). `money_month`: the writes that feed only it, and keeping it.
+# Datasets that may be deleted, `wave` by wave (1 first). `money_month`: the writes that feed only it, and keeping it.
 PRUNING: Final = Table(
     "pruning",
     _schema(

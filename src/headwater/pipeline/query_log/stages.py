@@ -329,7 +329,7 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
 
     def understood(desk: Desk) -> None:
         desk.replace(UNDERSTOOD, statement.with_source_tables(desk.read(STATEMENTS), desk.read(TOLD)))
-        # What the measures are as of, looked for once.
+        # The time that the measures are as of, looked up once.
         at = newest(desk.read(DAILY))
         desk.state[_NEWEST] = None if at is None else at.isoformat()
 

@@ -2,8 +2,8 @@
 
 dbt builds `x__dbt_tmp`, renames `x` to `x__dbt_backup` and `x__dbt_tmp` to `x`, and drops the backup; an incremental model's new rows are in
 `x__dbt_tmp`, on some databases with the time behind it, until they are merged (https://docs.getdbt.com/docs/build/materializations). So what is done
-to either is done to `x`, and its renaming and dropping is nothing at all. What an unqualified one of a session is for only the statement tells that
-moves its rows: there it is the target's.
+to either is done to `x`, and its renaming and dropping is nothing at all. Only the statement that moves the rows of
+an unqualified one of a session tells what it stands for: the target.
 
 A query of the catalog (information_schema, pg_catalog, and PostgreSQL's unqualified pg_ names, which it looks up there first) looks at no data. COPY
 from STDIN or to STDOUT moves rows from or to the client.

@@ -1,7 +1,7 @@
 """A shape at a place, read: what it reads and writes, which column feeds which.
 
 A shape is read once for each place its names may mean something else in, and again when its text or the schemas known have changed. Reading is
-bounded in time, so that no text stalls a batch. What could not be read is a statement too, of level "nothing".
+bounded in time, so that no text stalls a batch. A text that could not be read is a statement too, of level "nothing".
 
 Temporary tables that outlive a text are not followed through their session: a statement that writes nothing else is `temporary`.
 """
@@ -35,7 +35,7 @@ PARSE_TIMEOUT: Final = "parse_timeout"
 PARSE_FAILED: Final = "parse_failed"
 TOLD: Final = "what it reads and writes is as its source told"
 _SAMPLE: Final = 2_000
-# Where a name without a schema is looked up when the log does not say: both products' default.
+# The schema of a name without one when the log does not say: both products' default.
 _USUAL: Final = {"postgres": "public", "redshift": "public"}
 _KEY: Final = ("namespace", "shape_id", "place")
 _PLACE: Final = ("database", "schema", "search_path")

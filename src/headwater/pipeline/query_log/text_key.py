@@ -1,8 +1,8 @@
 r"""The texts that say the same with other values: a key of a text, for a hundred thousand rows a second.
 
 A **skeleton** is a text without its values. One pattern makes it, which RE2 runs over a whole Arrow batch: in C++, in time linear in the text, with
-no object of Python for a row. What is no plain value stays as it stands: names, parameters, ordinals, strings that may be a path, comments between
-words; between marks, so it need not be found again (here ‹ and ›):
+no object of Python for a row. Anything but a plain value stays as it stands: names, parameters, ordinals, strings that may be a path, comments
+between words; between marks, so it need not be found again (here ‹ and ›):
 
     select "A b", x from t where d > '2026-01-01' and n in (1, 2)
     select ‹"A b"›, x from t where d > ‹'› and n in (‹(›)
@@ -11,7 +11,7 @@ A **verdict** says, once for each skeleton, whether all its texts have one finge
 with a value of its own in each place: `columns.shape` says which literals of that text matter, and none of ours may. Where one may, or where the two
 do not agree on where a literal begins and ends, texts of the skeleton are their own keys, without the comments around them.
 
-Texts of one key (in one dialect) have one fingerprint and one lineage; texts of several keys may. What is found out about a key is found out from
+Texts of one key (in one dialect) have one fingerprint and one lineage; texts of several keys may. The facts about a key are found from
 `canonical`, which has the same values whatever text of the key came first.
 """
 
@@ -106,7 +106,7 @@ def _patterns(parser: str) -> _Patterns:
     kept = "|".join(
         [
             comment,
-            # What something is called, which part of a time is meant, the places of columns.
+            # Aliases, parts of times, the places of columns.
             rf"(?i:\b(?:as|do|interval)){_B}*(?:{string})",
             rf"(?i:\bby){_B}+{item}(?:{_B}*,{_B}*{item})*",
             # E'…', parameters, parts of names, and numbers that are no plain ones.

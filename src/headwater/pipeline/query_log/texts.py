@@ -1,7 +1,7 @@
 """Texts that were not met before, one of each key, to the shape each belongs to.
 
 A shape is a fingerprint and, where values or the spelling of names decide about lineage, that lineage too: of two texts in one shape what is known of
-one holds for the other. What is looked at is the text without its values (`text_key`), so a shape does not depend on which text came first.
+one holds for the other. The text is read without its values (`text_key`), so a shape does not depend on which text came first.
 """
 
 import re

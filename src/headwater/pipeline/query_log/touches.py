@@ -98,7 +98,7 @@ def touches(daily: DataFrame, statements: DataFrame) -> DataFrame:
 
     Columns: day, namespace, name, act (read | write), kind (one of KINDS), asker (the kind of actor that ran it), lasts (the statement
     left something behind), reader, runs, first_at, last_at. A row of `daily` whose every execution
-    failed touched nothing. Of one in which some failed, the times are those of all. What a temporary table got is no write.
+    failed touched nothing. Of one in which some failed, the times are those of all. Rows put into a temporary table are no write.
     """
     ran = daily.where(F.col("executions") > F.col("failures")).join(acts(statements), list(KEY))
     kind = F.when(F.col("actor_kind").isin(*KINDS), F.col("actor_kind")).otherwise(F.lit(UNKNOWN))

@@ -1,6 +1,6 @@
 """Usage of a dataset: reads apart from writes, people apart from services, dashboards and pipelines, and how long ago.
 
-What counts as a read, and whose it is, `touches` says. Everything is a function of the rows: "now" is the newest time in the log.
+`touches` defines a read and its reader. Everything is a function of the rows: "now" is the newest time in the log.
 """
 
 from dataclasses import dataclass

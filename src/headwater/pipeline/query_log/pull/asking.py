@@ -68,7 +68,7 @@ def client_parameters(environ: Mapping[str, str], names: Mapping[str, str]) -> d
 
 
 def unpacked(row: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """The row with JSON texts in these columns, by their names in any letter case, as the values they are. What is no JSON stays text."""
+    """The row with JSON texts in these columns, by their names in any letter case, as the values they are. A text that is no JSON stays text."""
     wanted = {name.lower() for name in names}
     return {key: _value(said) if key.lower() in wanted else said for key, said in row.items()}
 

@@ -1,7 +1,7 @@
 """The pull itself: the windows that are lacking, oldest first, each by a connection of its own that is closed before the next is made.
 
-What a window holds is written as it comes, in portions, so memory does not grow with it. One with more rows than asked for is let go and asked
-again in halves: nothing is ever cut off. What was pulled before an error, a signal or the end of the machine stays, and is not pulled again.
+The rows of a window are written as they come, in portions, so memory does not grow. A window with more rows than asked for is dropped and asked
+again in halves: nothing is ever cut off. Windows pulled before an error, a signal or the end of the machine stay, and are not pulled again.
 """
 
 import datetime as dt
@@ -131,7 +131,7 @@ def _stretch(
         since = floor(asked.since, dt.timedelta(seconds=1))
     else:
         since = max((window.until for window in done), default=floor(until - source.BACK, size))
-    # What the source has forgotten would only look as if there had been nothing.
+    # A time that the source has forgotten would only look as if it had no queries.
     return max(since, floor(now - source.KEEPS, size)), until
 
 

@@ -56,7 +56,7 @@ def record(row: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
             "queryId": row["query_id"],
             "query": row["query"],
             "queryState": row["state"],
-            # Which server it is of: the reader makes the namespace from it.
+            # The server: the reader makes the namespace from it.
             "uri": f"{_scheme(environ)}://{environ['TRINO_HOST']}:{_port(environ)}/v1/query/{row['query_id']}",
         },
         "context": {

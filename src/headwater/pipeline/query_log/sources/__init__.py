@@ -5,7 +5,7 @@
     read(spark, paths, namespace) -> Rows
 
 A reader turns files into the common schema (`schema.LANDED_ROWS`) with DataFrame expressions alone: nothing of a row ever comes to the driver, only
-names of columns do. What cannot be used goes to quarantine with a reason. Nothing here asks a warehouse: `pull` does,
+names of columns do. Unusable rows go to quarantine with a reason. Nothing here asks a warehouse: `pull` does,
 and docs/reference/query-log-sources.md says how each log is exported.
 
 A further source is one more module, its line in `SOURCES`, and its chapter in that document.

@@ -69,7 +69,7 @@ EXPORTS: Final = (
 )
 NAMESPACE: Final = "bigquery"
 
-# Where BigQuery keeps temporary results.
+# The datasets in which BigQuery keeps temporary results.
 _ANONYMOUS: Final = r"^[^.]+\._"
 
 

@@ -64,7 +64,7 @@ _REDACTED: Final = "<redacted>"
 def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Rows:
     """See `sources.Source`. The namespace, `databricks://host`, must be given: the table knows the workspace's number alone.
 
-    What started the statement (`query_source`) becomes tags named as there: `job_id`, `job_run_id`, `dashboard_id`, `notebook_id`, …
+    The origin of the statement (`query_source`) becomes tags named as there: `job_id`, `job_run_id`, `dashboard_id`, `notebook_id`, …
     """
     space = named(namespace, "Databricks", "databricks://dbc-a1b2c3d4-e5f6.cloud.databricks.com")
     frame, plain, _ = files.read(spark, paths, files.Wanted(NAME, FIELDS, EXPORTS))

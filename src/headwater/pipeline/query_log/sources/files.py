@@ -5,7 +5,7 @@ Parquet, CSV and JSON, told apart by the end of the name, each as it is or compr
 value a line, or an array, or values written over several lines (these two are read whole: a gigabyte of JSON should be one value a line). Bytes
 that are no UTF-8 become U+FFFD, and a record that is none of the format's is kept as text with `unread` set, so that one bad row harms no other.
 
-What comes to the driver: the names of the files, and the first line of those whose columns are not in a footer.
+Only this comes to the driver: the names of the files, and the first line of those whose columns are not in a footer.
 """
 
 import csv
@@ -43,7 +43,7 @@ DOCUMENT: Final = "docs/reference/query-log-sources.md"
 _SMALL: Final = 4 * 1024 * 1024
 _HEAD: Final = 64 * 1024
 _UNREAD: Final = "_unread"
-# What Snowflake and PostgreSQL write for null, as SQL.
+# The text that Snowflake and PostgreSQL write for null, as SQL.
 _NULL: Final = r"r'\N'"
 _SEPARATORS: Final = ",\t|;"
 

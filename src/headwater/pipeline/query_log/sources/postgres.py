@@ -1,7 +1,7 @@
 """PostgreSQL: the server's log as csvlog or jsonlog, by log_statement, log_duration, log_min_duration_statement, auto_explain, or several of them.
 
 Several lines of a session may report one execution: its beginning, its plan, its end or its error. They are put together in the order of the
-session's lines; `postgres_lines` knows what one line says. What is inside a function and was logged by auto_explain is an execution of its own,
+session's lines; `postgres_lines` knows what one line says. A statement inside a function that auto_explain logged is an execution of its own,
 whose parent is the statement that called the function. The server gives executions no name, so the query id is the session's and the number of the
 line: `SESSION/LINE`.
 
@@ -195,7 +195,7 @@ def _rows(frame: DataFrame, namespace: str) -> Rows:
         "tags": labelled(postgres_query_id=F.nullif(text(F.col("query_id")), F.lit("0"))),
         "state": F.when(_true(failing == _QUERY_CANCELED), "cancelled").when(failed, "failed").otherwise("succeeded"),
         "error": F.when(kind == lines.ERROR, F.col("message")).when(end["kind"] == lines.ERROR, end["message"]),
-        # What is inside a function has the tag of the statement around it.
+        # A statement inside a function has the tag of the statement around it.
         "statement_kind": F.when(
             F.col("parent").isNull(),
             F.coalesce(F.when(kind == lines.BEGINS, F.coalesce(end["tag"], F.col("own_plan.tag"))), F.col("tag")),

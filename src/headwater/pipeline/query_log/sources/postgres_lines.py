@@ -95,7 +95,7 @@ def kind() -> Column:
 
 
 def statement() -> Column:
-    """The statement's text. What EXECUTE runs is in the detail, as it was prepared; parameters stay `$1`, their values are not kept."""
+    """The statement's text. The statement that EXECUTE runs is in the detail, as it was prepared; parameters stay `$1`, their values are not kept."""
     planned = F.when(
         F.col("body").rlike(r"^plan:\s*\{"),
         F.from_json(F.expr("substr(body, 6)"), "struct<`Query Text`:string>")["Query Text"],

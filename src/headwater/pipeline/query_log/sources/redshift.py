@@ -44,12 +44,12 @@ FIELDS: Final = (
     Field("query_text", TEXT),
     Field("compute_type", TEXT),
     Field("service_class_name", TEXT),
-    # Of PG_USER, SYS_CONNECTION_LOG and SYS_QUERY_DETAIL, where the export joins them.
+    # From PG_USER, SYS_CONNECTION_LOG and SYS_QUERY_DETAIL, where the export joins them.
     Field("user_name", TEXT, ("usename",)),
     Field("application_name", TEXT),
     Field("input_bytes", WHOLE),
     Field("input_rows", WHOLE),
-    # Of SYS_QUERY_TEXT.
+    # From SYS_QUERY_TEXT.
     Field("sequence", WHOLE),
     Field("text", TEXT),
 )

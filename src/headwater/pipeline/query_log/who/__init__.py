@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "MARKS", "Config", "Who", "who", "with_comments"]
 
-# What `who` adds, in this order.
+# The columns that `who` adds, in this order.
 COLUMNS = ("actor", "actor_kind", "tool", "tool_asset", "tool_asset_name", "job_namespace", "job_name", "job_run_id")
 # Up to here the answers are held by the driver and broadcast: some 30 MB.
 BROADCAST = 100_000

@@ -35,7 +35,7 @@ APPLICATIONS = (
 )
 
 _PREFIX = re.compile(r"^(?:airflow[_.-]ctx[_.-]|airflow[_.-])", re.IGNORECASE)
-# What a dag or task may be called (airflow.utils.helpers, KEY_REGEX), and a task group's dot.
+# The names that a dag or task may have (airflow.utils.helpers, KEY_REGEX), and a task group's dot.
 _KEY = re.compile(r"[\w.-]{1,250}")
 
 

@@ -1,8 +1,8 @@
 r"""The comments of a statement that may say who ran it, found where the text is looked at anyway, and cut into texts.
 
 Tools put theirs before the statement or after it, so only the two ends of a text are looked at, and only what holds a mark some tool's
-module knows is kept: a comment like `-- run of 2026-01-01 at 10:31` would make every query a case of its own. What stands between two parts
-of a statement is not looked for.
+module knows is kept: a comment like `-- run of 2026-01-01 at 10:31` would make every query a case of its own. Comments between two parts
+of a statement are not looked for.
 """
 
 import functools
@@ -19,7 +19,7 @@ REACH = 16_384
 # Drivers wrap what a tool sent: PREPARE s FROM …, DECLARE c CURSOR FOR …, EXPLAIN …
 _WRAP = r"(?i:(?:prepare\s{1,5}\S{1,200}\s{1,5}from|declare\s{1,5}\S{1,200}\s{1,5}cursor(?:\s{1,5}\w{1,20}){0,4}\s{1,5}for|explain)\s{1,5})?"
 _LEADING = re.compile(rf"\s*+{_WRAP}((?:--[^\n]*+|#[^\n]*+|/\*(?s:.*?)\*/|[\s;]++)++)")
-# What may follow the last comment.
+# The characters that may follow the last comment.
 _AFTER = " ;\t\r\n"
 
 _OPENING = re.compile(r"--|/\*|#")

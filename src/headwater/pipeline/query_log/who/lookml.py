@@ -4,7 +4,7 @@ Models, views and explores are in LookML's own language (`*.lkml`): `key: value`
 Dashboards (`*.dashboard.lookml`, `*.dashboard.lkml`) are YAML. All files that are read are taken as one project. Every file is read once, in time
 that grows with its size; nothing in it is run, and Liquid is not evaluated.
 
-- A dashboard's id is `model::dashboard`. Which models it is in, its elements say; else it may be in any. An id that two titles claim gets none.
+- A dashboard's id is `model::dashboard`. Its elements name its models; else it may be in any. An id that two titles claim gets none.
 - An explore's id is `model::explore`. Its model is that of its file, or any if it stands in a file that models include.
 """
 
@@ -21,7 +21,7 @@ from headwater.pipeline.query_log.who.evidence import asset, first, word
 
 DEEPEST: Final = 50
 LARGEST: Final = 4 << 20
-"""Bytes of a file. What people write is a thousandth of it."""
+"""Bytes of a file. A file written by hand has a thousandth of them."""
 
 _MODEL = ".model.lkml"
 _SPACE = re.compile(r"(?:[\s,]|#[^\n]*)*+")
@@ -196,7 +196,7 @@ def _read_by(sql: str) -> Iterator[str]:
     text = _COMMENT.sub(" ", sql)
     begin = _FROM.search(text)
     while begin:
-        # What was taken for names is not looked at again.
+        # Text that was read as names is not looked at again.
         at = begin.end()
         found = _NAME.match(text, at)
         while found:

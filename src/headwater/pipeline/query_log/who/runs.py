@@ -145,7 +145,7 @@ MASKS = (
     Mask(("/runs/",), r"/runs/[0-9a-f]{6,40}", f"/runs/{MASK}"),
     _TIME,
 )
-# What most commented queries of a log are needs few of them: the first of these that stands in a text says which.
+# Most commented queries of a log need few of them: the first of these marks in a text says which.
 SHORTER = (
     ("dbt", (_DBT, _OPAQUE, _TASK, _TIME)),
     ("Looker Query Context", (_LOOKER,)),

@@ -1,6 +1,6 @@
 """All tools asked, one answer: who ran a query, with what, for which asset, as part of which job.
 
-The most certain answer wins; among equals the tool nearest to the statement (dbt in an Airflow task is dbt). What it leaves open, another may
+The most certain answer wins; among equals the tool nearest to the statement (dbt in an Airflow task is dbt). A field that it leaves open, another may
 fill in: the job of a query that names its parent run, the Airflow task of a dbt statement that names no node.
 """
 
@@ -58,7 +58,7 @@ TOOLS = (
     users,
 )
 _RECOGNISERS: tuple[Callable[[Evidence, Config], Attribution | None], ...] = tuple(tool.recognise for tool in TOOLS)
-# What a comment must hold to be looked at.
+# A comment without any of these is not looked at.
 MARKS: tuple[str, ...] = tuple(dict.fromkeys(mark for tool in TOOLS for mark in tool.MARKS))
 UNKNOWN: Final[Kind] = "unknown"
 

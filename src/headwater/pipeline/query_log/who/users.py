@@ -1,7 +1,7 @@
 """The meaning of a database user's name: a service account, a tool's account, a person, or nothing.
 
 Names are cut into words; a word is looked up, never a part of one (`dbt_prod` is dbt's, `sdbtx` is no tool's). A setting beats every guess
-here. What no rule knows stays unknown: a bare `alice` may be a person or the name of a server.
+here. A name that no rule fits stays unknown: a bare `alice` may be a person or the name of a server.
 """
 
 import functools
