@@ -17,7 +17,7 @@ EXPLICIT, COLUMN_LINEAGE, PARSED_SQL = "EXPLICIT", "COLUMN_LINEAGE", "PARSED_SQL
 INPUTS_OUTPUTS = "INPUTS_OUTPUTS"
 CLAIMS, DENIES, MISSING = "CLAIMS", "DENIES", "MISSING"
 
-# What a conflict is called, the gravest first.
+# The names of conflicts, the gravest first.
 KINDS = (
     "columns_against_explicit",
     "denied_by_explicit",
@@ -90,7 +90,7 @@ def _edges(told: Evidence) -> Iterator[tuple[uuid.UUID, uuid.UUID, tuple[Claim, 
                 _latest(fed_by.setdefault(who, {}), source, said)
             if target != told.job and sources:
                 _latest(fed.setdefault(who, {}), target, max(sources.values()))
-    # What the jobs below pass to each other is their own affair.
+    # Datasets that the jobs below pass to each other are no claim about this job.
     between = told.reads_below.keys() & told.writes_below.keys()
     for mine, evidence, below, incoming in (
         (told.reads, fed_by, told.reads_below, True),

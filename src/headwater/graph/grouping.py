@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-# What speaks for an edge when several are drawn as one, the strongest first.
+# The origin of an edge when several are drawn as one, the strongest first.
 _ORIGINS = ("OBSERVED", "MANUAL", "DECLARED")
 
 

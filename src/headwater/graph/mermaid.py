@@ -30,7 +30,7 @@ def label(text: str) -> str:
     safe = mermaid_text(shown)
     if found := _LIST.match(shown):
         mark = found.end() - 1
-        # What stands before the mark is blanks and digits, which were not changed.
+        # Before the mark are only blanks and digits, which were not changed.
         safe = mermaid_text(shown[:mark]) + f"#{ord(shown[mark])};" + mermaid_text(shown[mark + 1 :])
     return safe or " "
 
