@@ -6,7 +6,7 @@ the statement.
 
 import re
 
-# How much of a text is scanned; this bounds the time.
+# The number of characters scanned; this bounds the time.
 _LONGEST = 100_000
 _TOKEN = re.compile(
     r"(?P<skip>--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*'?|\"(?:[^\"]|\"\")*\"?|`[^`]*`?|\$(?P<tag>\w*)\$.*?(?:\$(?P=tag)\$|\Z))"

@@ -1,7 +1,7 @@
 """Compare what packages say that they make with what is declared on the server, before anything runs.
 
-A dk.yaml is the truth about its program: which entities it makes (`entity`, `entities`) and how many periods in one run (`max_periods`). What the
-server's declarations say of the package (`produced_by`) must fit. Changes neither.
+A dk.yaml is the truth about its program: which entities it makes (`entity`, `entities`) and how many periods in one run (`max_periods`). The
+server's declarations of the package (`produced_by`) must fit. Changes neither.
 """
 
 from collections.abc import Iterable, Mapping

@@ -80,7 +80,7 @@ def _chosen(df: DataFrame, columns: Sequence[str] | None) -> DataFrame:
 
 
 def _hash(columns: list[tuple[Column, Any]], seed: int) -> Column:
-    """Return 64 bits of all these values; never null. What Spark's hash skips (nulls, ends of arrays) enters as flags and lengths."""
+    """Return 64 bits of all these values; never null. Values that Spark's hash skips (nulls, ends of arrays) enter as flags and lengths."""
     from pyspark.sql import functions as F  # noqa: N812
 
     values: list[Column] = []

@@ -25,7 +25,7 @@ _MOST_COMMITS = 50
 """Commits that are examined: this many may have come since the end of the query."""
 _MOST_LINES = 5
 """Lines read of a Delta commit at most; the one with its description comes first."""
-# What Delta does after a write.
+# Operations of Delta after a write.
 _UPKEEP = frozenset(
     {"OPTIMIZE", "VACUUM START", "VACUUM END", "COMPUTE STATS", "SET TBLPROPERTIES", "UPGRADE PROTOCOL"}
 )
