@@ -7,20 +7,24 @@ and its tree only; what a name means is decided here, in one walk over the tree 
 from headwater.columns.analysis import analyse, resolve
 from headwater.columns.catalog import Catalog
 from headwater.columns.composed import composed
+from headwater.columns.edges import Edge, Lineage, lineage
 from headwater.columns.result import Change, Flow, Input, Level, Output, Statement, Unresolved
 from headwater.columns.session import Session
 
 __all__ = [
     "Catalog",
     "Change",
+    "Edge",
     "Flow",
     "Input",
     "Level",
+    "Lineage",
     "Output",
     "Session",
     "Statement",
     "Unresolved",
     "analyse",
     "composed",
+    "lineage",
     "resolve",
 ]

@@ -182,6 +182,8 @@ def _put_refusals(found: list[Statement], refusals: tuple[Refusal, ...], text: s
             one = found[place]
             if one.line <= refusal.line or place == 0:
                 warnings = (*one.warnings, words)
+                if isinstance(one.form, form.Lowered):  # `resolve` says it again.
+                    one.form.warnings = [*one.form.warnings, words]
                 level = level_of(one.level, warnings, ())
                 found[place] = msgspec.structs.replace(one, warnings=warnings, level=level)
                 break

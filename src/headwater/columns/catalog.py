@@ -3,10 +3,11 @@
 Names are matched without case where the dialect does so, and by their last parts when one side has fewer of them and only one table fits.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 
-from headwater.columns.dialect import EXTERNAL, rules
+from headwater.columns.dialect import EXTERNAL, fold, rules
 from headwater.columns.result import TableName
 
 _REMEMBERED = 100_000
@@ -16,13 +17,17 @@ class Schema:
     """One table: its name and columns as the catalog spells them, and `keys`, the same as the dialect folds them.
 
     `own`: the keys of columns whose values the table makes itself, which an INSERT by place may pass over.
+    `doubt`: why the list may not be right, where a statement that was understood in part made it; "" otherwise.
     """
 
-    __slots__ = ("columns", "keys", "name", "own", "positions")
+    __slots__ = ("columns", "doubt", "keys", "name", "own", "positions")
 
-    def __init__(self, name: TableName, columns: Iterable[str], dialect: str, own: Iterable[str] = ()) -> None:
+    def __init__(
+        self, name: TableName, columns: Iterable[str], dialect: str, own: Iterable[str] = (), doubt: str = ""
+    ) -> None:
         rule = rules(dialect)
         self.name = name
+        self.doubt = doubt
         self.columns = tuple(columns)
         self.own = frozenset(own)
         upper = rule.fold == "upper" and not rule.insensitive
@@ -34,18 +39,16 @@ class Schema:
                 self.positions.setdefault(column, place)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Schema) and (self.name, self.columns, self.keys, self.own) == (
-            other.name,
-            other.columns,
-            other.keys,
-            other.own,
-        )
+        return isinstance(other, Schema) and self._fields() == other._fields()
+
+    def _fields(self) -> tuple[object, ...]:
+        return self.name, self.columns, self.keys, self.own, self.doubt
 
     def __hash__(self) -> int:
         return hash((self.name, self.columns))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (self.name, self.columns, self.keys, self.positions, self.own)
+        return _restore, (self.name, self.columns, self.keys, self.positions, self.own, self.doubt)
 
 
 def _restore(
@@ -54,8 +57,10 @@ def _restore(
     keys: tuple[str, ...],
     positions: dict[str, int],
     own: frozenset[str] = frozenset(),
+    doubt: str = "",
 ) -> Schema:
     found = Schema.__new__(Schema)
+    found.doubt = doubt
     found.name, found.columns, found.keys, found.positions, found.own = name, columns, keys, positions, own
     return found
 
@@ -130,6 +135,32 @@ class Catalog:
         return fitting[0] if len(fitting) == 1 else None
 
 
+class GrowingCatalog(Catalog):
+    """A catalog that learns, and forgets: the tables of `known`, and what is recorded from then on. `known` stays as it is."""
+
+    def __init__(self, known: Catalog) -> None:
+        super().__init__(dialect=known.dialect)
+        self._exact = dict(known._exact)
+        self._by_last = {last: list(schemas) for last, schemas in known._by_last.items()}
+
+    def record(self, name: TableName, columns: Iterable[str], own: Iterable[str] = (), doubt: str = "") -> None:
+        """Give a table its columns, in place of those it had. `doubt`: see `Schema`."""
+        self.forget(name)
+        schema = Schema(name, columns, self.dialect, own, doubt)
+        self._exact[_key(name)] = schema
+        self._by_last.setdefault(name[-1].lower(), []).append(schema)
+
+    def forget(self, name: TableName) -> None:
+        """Make a table's columns unknown; nothing happens for a table that is."""
+        key = _key(name)
+        self._exact.pop(key, None)
+        last = self._by_last.get(name[-1].lower(), [])
+        last[:] = [one for one in last if _key(one.name) != key]
+        self._found.clear()
+        self._others.clear()
+        self._version = b""
+
+
 def _key(parts: TableName) -> TableName:
     return tuple(part.lower() for part in parts)
 
@@ -156,4 +187,17 @@ def split_name(text: str) -> TableName:
     return tuple(part for part in parts if part)
 
 
+def folded_name(text: str, dialect: str) -> TableName:
+    """The parts of a dotted name as `dialect` reads them: what is not quoted is folded, where the dialect folds to one case."""
+    rule = rules(dialect)
+    parts: list[str] = []
+    for part in _SPLIT.findall(text):
+        quoted = part[:1] in _QUOTES
+        bare = "".join(split_name(part))
+        if bare:
+            parts.append(bare if quoted or rule.fold == "same" else fold(bare, False, rule))
+    return tuple(parts)
+
+
+_SPLIT = re.compile(r"""(?:"[^"]*"|`[^`]*`|\[[^\]]*\]|[^."`\[])+""")
 _QUOTES = {'"': '"', "`": "`", "[": "]"}

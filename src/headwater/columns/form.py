@@ -198,7 +198,7 @@ class WriteForm(_Node):
     by_name: bool = False
     temporary: bool = False
     creates: bool = False
-    view: Literal["", "view", "materialized"] = ""
+    view: Literal["", "view", "materialized", "ephemeral"] = ""
     refreshes: bool = False
 
 

@@ -29,7 +29,7 @@ class Session:
     `database`, `schema`: put before names that lack them. `search_path`: schemas tried in order if the catalog has them (the first otherwise).
     `variables`: names that are no columns.
     `through_views`: a view is read as its query, so that its columns are those of the tables below it; `views`: those met so far, with
-    what was guessed in reading them.
+    what was guessed in reading them. What is no relation of the database but a name for a query ("ephemeral") is always read as its query.
     `tables`: the schemas of tables that statements made. `temporary`: those of them that end with the session.
     """
 
@@ -47,6 +47,7 @@ class Session:
         self.search_path = search_path
         self.variables = variables
         self.through_views = through_views
+        self.read_through = frozenset({"view", "ephemeral"} if through_views else {"ephemeral"})
         self.conventions = conventions
         self.views: dict[TableName, tuple[form.WriteForm, tuple[str, ...]]] = {}
         self.tables: dict[TableName, Schema] = {}

@@ -8,8 +8,8 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
+from headwater.capture.dbt.manifest import BUILT, Manifest, Node, Relation, reads
 from headwater.client import event
 from headwater.client.context import Parent
 from headwater.model import names
@@ -17,11 +17,9 @@ from headwater.model.names import DatasetName
 
 log = logging.getLogger("headwater")
 
-_BUILT = frozenset({"model", "seed", "snapshot"})
 _END = {"success": "COMPLETE", "error": "FAIL", "fail": "FAIL", "partial success": "FAIL"}
 # A warning is a check that failed, and that its author does not want to stop at.
 _CHECKED = {"pass": True, "warn": False, "fail": False, "error": False}
-Node = dict[str, Any]
 
 
 def run_events(project: Path, since: float, namespace: str, parent: Parent) -> list[Node]:
@@ -45,8 +43,9 @@ def run_events(project: Path, since: float, namespace: str, parent: Parent) -> l
 
 class _Artifacts:
     def __init__(self, manifest: Node, namespace: str, parent: Parent) -> None:
-        self._nodes: dict[str, Node] = manifest["nodes"] | manifest.get("sources", {})
-        self._project = manifest.get("metadata", {}).get("project_name") or "dbt"
+        self._manifest = Manifest(manifest)
+        self._nodes = self._manifest.nodes
+        self._project = self._manifest.project
         self._namespace = namespace
         self._parent = parent
 
@@ -56,7 +55,7 @@ class _Artifacts:
             node = self._nodes.get(result["unique_id"])
             if node is None or not _when(result, "completed_at"):
                 continue  # skipped: it did not run
-            if node["resource_type"] in _BUILT and result["status"] in _END:
+            if node["resource_type"] in BUILT and result["status"] in _END:
                 yield from self._built(node, result)
             elif node["resource_type"] == "test" and result["status"] in _CHECKED:
                 for on in self._tested(node):
@@ -115,34 +114,17 @@ class _Artifacts:
     def _tested(self, test: Node) -> list[str]:
         """The relation that a test is about; all that it reads if dbt does not say."""
         attached = test.get("attached_node")
-        return [attached] if attached in self._nodes else [each for each in _reads(test) if each in self._nodes]
+        return [attached] if attached in self._nodes else [each for each in reads(test) if each in self._nodes]
 
     def _inputs(self, node: Node) -> list[DatasetName]:
-        """Return the datasets that a node reads; an ephemeral model stands for those it reads itself."""
-        found: dict[DatasetName, None] = {}
-        queue, seen = list(_reads(node)), set[str]()
-        while queue:
-            id_ = queue.pop(0)
-            read = self._nodes.get(id_)
-            if read is None or id_ in seen:
-                continue
-            seen.add(id_)
-            if name := self._relation(read):
-                found[name] = None
-            else:
-                queue += _reads(read)
-        return list(found)
+        return [self._dataset(relation) for relation in self._manifest.inputs(node)]
 
     def _relation(self, node: Node) -> DatasetName | None:
-        if (node.get("config") or {}).get("materialized") == "ephemeral":
-            return None
-        last = node.get("identifier") or node.get("alias") or node["name"]
-        parts = [part for part in (node.get("database"), node.get("schema"), last) if part]
-        return names.normalised(self._namespace, ".".join(parts))
+        relation = self._manifest.relation(node)
+        return None if relation is None else self._dataset(relation)
 
-
-def _reads(node: Node) -> list[str]:
-    return list((node.get("depends_on") or {}).get("nodes") or ())
+    def _dataset(self, relation: Relation) -> DatasetName:
+        return names.normalised(self._namespace, ".".join(relation))
 
 
 def _when(result: Node, end: str) -> str | None:

@@ -8,6 +8,7 @@ incomplete. Every mistake raises an InvalidQuestion that names the file and the 
 from pathlib import Path
 from typing import Any
 
+from headwater.capture.dbt.manifest import catalog_columns, contract_columns
 from headwater.errors import InvalidQuestion
 
 Tables = dict[str | tuple[str, ...], list[str]]
@@ -24,9 +25,9 @@ def read(path: Path, dialect: str) -> Tables:
     about: Any = content.get("metadata")
     version = str(about.get("dbt_schema_version") or "") if isinstance(about, dict) else ""
     if "/catalog/" in version:
-        return _dbt(path, content, _catalog_columns)
+        return {relation: columns for relation, columns in catalog_columns(path) if columns}
     if "/manifest/" in version:
-        found = _dbt(path, content, _manifest_columns)
+        found: Tables = {relation: columns for relation, columns in contract_columns(path) if columns}
         if not found:
             raise InvalidQuestion(
                 f"{path}: no model of this manifest enforces a contract, so its lists of columns may be incomplete; "
@@ -98,19 +99,16 @@ def _listed(path: Path) -> Tables:
 
 
 def _plain(path: Path, tables: dict[Any, Any], dialect: str) -> Tables:
-    from headwater.columns.catalog import split_name
-    from headwater.columns.dialect import fold, rules
+    from headwater.columns.catalog import folded_name, split_name
 
-    rule = rules(dialect)
     found: Tables = {}
     for name, columns in tables.items():
         if isinstance(columns, str):  # A view, by its query (`views`).
             continue
-        parts = split_name(str(name))
+        quoted = any(quote in str(name) for quote in '"`[')
+        parts = split_name(str(name)) if quoted else folded_name(str(name), dialect)
         if not parts:
             raise InvalidQuestion(f"{path}: a table has no name; {_SHAPE}")
-        if rule.fold != "same" and not any(quote in str(name) for quote in '"`['):
-            parts = tuple(fold(part, False, rule) for part in parts)
         found[parts] = _columns(path, str(name), columns)
     if not (found or tables):
         raise InvalidQuestion(f"{path}: lists no table; {_SHAPE}")
@@ -137,34 +135,6 @@ def _columns(path: Path, table: str, columns: Any) -> list[str]:
             raise InvalidQuestion(f"{path}: {table}: column {place} must be a name, not {_called(column)}")
         found.append(name)
     return found
-
-
-def _dbt(path: Path, content: dict[str, Any], columns_of: Any) -> Tables:
-    found: Tables = {}
-    for group in ("nodes", "sources"):
-        nodes = content.get(group)
-        for key, node in nodes.items() if isinstance(nodes, dict) else ():
-            try:
-                parts, columns = columns_of(node)
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise InvalidQuestion(f"{path}: {group}.{key} is not in dbt's format ({error})") from error
-            if columns:
-                found[tuple(str(part) for part in parts if part)] = columns
-    return found
-
-
-def _catalog_columns(node: dict[str, Any]) -> tuple[tuple[Any, ...], list[str]]:
-    about = node["metadata"]
-    columns = sorted(node["columns"].values(), key=lambda column: int(column["index"]))
-    return (about.get("database"), about["schema"], about["name"]), [str(column["name"]) for column in columns]
-
-
-def _manifest_columns(node: dict[str, Any]) -> tuple[tuple[Any, ...], list[str]]:
-    contract = (node.get("config") or {}).get("contract") or {}
-    if not contract.get("enforced"):
-        return (), []
-    name = node.get("alias") or node.get("identifier") or node["name"]
-    return (node.get("database"), node["schema"], name), [str(one["name"]) for one in node["columns"].values()]
 
 
 def _called(value: Any) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,14 +17,14 @@ from headwater.errors import InvalidQuestion
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from headwater.cli.sql.reading import Reading
     from headwater.cli.sql.statements import Line, ParsedStatement
-    from headwater.columns import Catalog
-    from headwater.columns.session import Conventions
 
 
 def sql(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE…", help="Files, folders (every *.sql below), or - for standard input.")
+        list[str],
+        typer.Argument(metavar="PATH…", help="Files, folders of *.sql, dbt projects, or - for standard input."),
     ],
     dialect: Annotated[
         str,
@@ -65,6 +65,9 @@ def sql(
     fingerprint: Annotated[
         bool, typer.Option("--fingerprint", help="Show each statement's fingerprint and its text without values.")
     ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on, and print what changes whenever a file does; end with Ctrl-C.")
+    ] = False,
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Exit with 1 if a statement is only partly understood or a name is unresolved."),
@@ -74,7 +77,11 @@ def sql(
 
     It shows what each statement reads and writes, column by column.
 
+    The files of a folder, and the models of a dbt project, see what the others create.
+
     Examples:
+
+      headwater sql my_dbt_project/
 
       headwater sql etl/ --dialect snowflake --schemas target/catalog.json
 
@@ -88,19 +95,30 @@ def sql(
     chosen = [option for option, given in forms.items() if given]
     if fingerprint and chosen != ["--json"]:
         chosen.append("--fingerprint")
+    if watch and (chosen or strict or "-" in files):
+        raise InvalidQuestion("--watch prints text, of files: leave out --strict, -, and every other form")
     if len(chosen) > 1:
         raise InvalidQuestion(f"{' and '.join(chosen)} exclude each other")
     need("sql", "headwater sql")
-    options = (through_views, tuple(convention or ()))
-    found = _analysed(files, dialect, schemas or [], database, schema, options, streaming=not chosen)
+    from headwater.cli.sql.reading import Options, Reading
+
+    options = Options(dialect, tuple(schemas or ()), database, schema, through_views, tuple(convention or ()))
+    reading = Reading(files, options)
+    if watch:
+        _watch(reading, files, tables_only=table_level)
+        return
+    dialect = reading.dialect
+    found = reading.statements(streaming=not chosen)
     troubled: list[ParsedStatement] = []
     if not chosen or chosen == ["--fingerprint"]:
         troubled = _print_plain(found, dialect, tables_only=table_level, fingerprints=fingerprint)
     else:
         every = list(found)
         troubled = [one for one in every if not one.settled]
-        _print_whole(every, chosen[0], dialect, table_level, fingerprint, (openlineage or "", job_namespace))
-    if strict and troubled:
+        _print_whole(every, reading, chosen[0], table_level, fingerprint, (openlineage or "", job_namespace))
+    for problem in reading.problems:
+        sys.stderr.write(f"headwater: {output.escaped(problem)}\n")
+    if strict and (troubled or reading.problems):
         for one in troubled:
             sys.stderr.write(f"{output.escaped(one.place)}: {output.escaped(_trouble(one))}\n")
         raise typer.Exit(1)
@@ -130,10 +148,30 @@ def _print_plain(
     return troubled
 
 
+def _watch(reading: Reading, files: list[str], *, tables_only: bool) -> None:
+    """Print what is there, then what changes, until the user ends it."""
+    from headwater.cli.sql import statements
+    from headwater.cli.sql.watching import changes
+
+    write = _writer()
+    with suppress(KeyboardInterrupt):
+        for new, total, gone, seconds in changes(reading, files):
+            for one in new:
+                for line in statements.lines(one, tables_only=tables_only):
+                    write(line)
+                write([])
+            for problem in reading.problems:
+                sys.stderr.write(f"headwater: {output.escaped(problem)}\n")
+            lost = f", {output.counted(gone, 'file')} gone" if gone else ""
+            changed = output.counted(total, "statement")
+            write([(f"{len(new):,} of {changed} new or changed{lost} ({seconds:.1f} s)", "bold")])
+            sys.stdout.flush()
+
+
 def _print_whole(
     found: list[ParsedStatement],
+    reading: Reading,
     form: str,
-    dialect: str,
     tables_only: bool,
     fingerprints: bool,
     namespaces: tuple[str, str],
@@ -142,11 +180,13 @@ def _print_whole(
 
     from headwater.cli.sql import column_graph, statements
 
+    dialect = reading.dialect
     if form == "--json":
-        told: Any = statements.as_json(found, dialect, tables_only=tables_only, fingerprints=fingerprints)
-        output.raw(msgspec.json.encode(told))
+        made = statements.as_json(found, dialect, tables_only=tables_only, fingerprints=fingerprints)
+        dependents = [statements.dependent(one) for one in reading.dependents()]
+        output.raw(msgspec.json.encode(made | ({"dependents": dependents} if reading.dbt else {})))
     elif form == "--openlineage":
-        output.raw(msgspec.json.encode(statements.events(found, dialect, *namespaces)))
+        output.raw(msgspec.json.encode(statements.events(found, dialect, *namespaces, reading.job)))
     else:
         graph = column_graph.Graph(found, tables_only=tables_only)
         print(column_graph.mermaid(graph) if form == "--mermaid" else column_graph.dot(graph))
@@ -169,144 +209,3 @@ def _writer() -> Callable[[Line], None]:
 
     console = Console(soft_wrap=True, highlight=False)
     return lambda line: console.print(Text.assemble(*line))
-
-
-# -- reading --
-
-
-def _analysed(
-    files: list[str],
-    dialect: str,
-    schemas: list[Path],
-    database: str,
-    schema: str,
-    options: tuple[bool, tuple[str, ...]],
-    *,
-    streaming: bool,
-) -> Iterator[ParsedStatement]:
-    """Analyse every statement of every file. Files are independent: tables that one creates are unknown to another."""
-    from headwater.cli.sql.statements import ParsedStatement
-    from headwater.columns import Session, analyse
-
-    through_views, conventions = options[0], _conventions(options[1])
-    catalog = _catalog(dialect, schemas)
-    views = _views(schemas) if through_views else ""
-    paths = _paths(files)
-    database, schema = _folded(database, dialect), _folded(schema, dialect)
-    with _progress(len(paths), shown=not (streaming and sys.stdout.isatty())) as advance:
-        for path in paths:
-            text = _text(path)
-            session = Session(database, schema, through_views=through_views, conventions=conventions)
-            if views:
-                analyse(views, dialect, catalog, session)
-            for statement in analyse(text, dialect, catalog, session):
-                yield ParsedStatement("stdin" if path == "-" else path, text, statement)
-            advance()
-
-
-def _conventions(names: tuple[str, ...]) -> Conventions:
-    import msgspec
-
-    from headwater.columns.session import Conventions
-
-    chosen: dict[str, bool] = {}
-    for name in names:
-        key = name.removeprefix("no-").replace("-", "_")
-        if key not in Conventions.__struct_fields__:
-            known = ", ".join(one.replace("_", "-") for one in Conventions.__struct_fields__)
-            raise InvalidQuestion(f"no convention is called {name!r}; there are {known}, each also with no- before it")
-        chosen[key] = not name.startswith("no-")
-    return msgspec.structs.replace(Conventions(), **chosen)
-
-
-def _views(schemas: list[Path]) -> str:
-    """The views of the schemas as a script that creates them."""
-    from headwater.cli.sql.schemas import views
-
-    return "".join(
-        f"create view {name} as {text.strip().rstrip(';')};\n" for path in schemas for name, text in views(path).items()
-    )
-
-
-def _catalog(dialect: str, schemas: list[Path]) -> Catalog:
-    from headwater.cli.sql.schemas import read
-    from headwater.columns import Catalog
-    from headwater.columns.dialect import rules
-
-    try:
-        rules(dialect)
-    except ValueError as error:
-        raise InvalidQuestion(str(error)) from error
-    tables: dict[str | tuple[str, ...], list[str]] = {}
-    for path in schemas:
-        tables |= read(path, dialect)
-    return Catalog(tables, dialect)
-
-
-def _folded(name: str, dialect: str) -> str:
-    """Fold a default name as the dialect folds names in a text; a quoted name stays."""
-    from headwater.columns.catalog import split_name
-    from headwater.columns.dialect import fold, rules
-
-    rule = rules(dialect)
-    if name[:1] in {'"', "`", "["}:
-        return split_name(name)[0] if split_name(name) else ""
-    return name if rule.tables_sensitive else fold(name, False, rule)
-
-
-def _paths(files: list[str]) -> list[str]:
-    """Expand folders to the *.sql files below them, in order; each file once."""
-    found: dict[str, None] = {}
-    for given in files:
-        path = Path(given)
-        if given == "-" or path.is_file():
-            found[given] = None
-        elif path.is_dir():
-            below = sorted(str(one) for one in path.rglob("*.sql") if one.is_file())
-            if not below:
-                raise InvalidQuestion(f"{given}: this folder has no *.sql file")
-            found.update(dict.fromkeys(below))
-        elif path.exists():
-            found[given] = None  # a pipe, as in <(…)
-        else:
-            raise InvalidQuestion(f"{given}: no such file or folder")
-    return list(found)
-
-
-def _text(path: str) -> str:
-    """Read a file's text: UTF-8, or UTF-16 by its first bytes. Other bytes become replacement characters, with a warning."""
-    try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    except OSError as error:
-        raise InvalidQuestion(f"{path}: {error.strerror or error}") from error
-    encoding, called = ("utf-16", "UTF-16") if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else ("utf-8-sig", "UTF-8")
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        where = "stdin" if path == "-" else path
-        typer.echo(f"{where}: byte {error.start} is not {called}; such bytes are read as \ufffd", err=True)
-        return data.decode(encoding, "replace")
-
-
-@contextmanager
-def _progress(total: int, *, shown: bool) -> Iterator[Callable[[], None]]:
-    """Draw a bar on standard error if it is a terminal and work takes longer than a second; clear it at the end."""
-    if not shown or not sys.stderr.isatty():
-        yield lambda: None
-        return
-    import threading
-
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
-
-    bar = Progress(BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True)
-    task = bar.add_task("", total=total)
-    timer = threading.Timer(1.0, bar.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield lambda: bar.advance(task)
-    finally:
-        timer.cancel()
-        timer.join()
-        bar.stop()

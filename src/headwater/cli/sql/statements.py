@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from headwater.cli.output import escaped
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headwater.capture.dbt.project import Dependent
     from headwater.columns import Flow, Input, Statement
     from headwater.model.lineage import Transformation
 
@@ -277,13 +280,28 @@ def shape(found: ParsedStatement, dialect: str) -> tuple[str, str]:
     return statement.fingerprint, statement.normalised
 
 
-def events(found: Sequence[ParsedStatement], dialect: str, namespace: str, job_namespace: str) -> list[dict[str, Any]]:
-    """Yield an OpenLineage JobEvent for each statement with a target. The job is `file[target]`, or `file[target#2]` for the second of that name.
-    Its name must not end as the target's does, or an ending would match both."""
+def dependent(one: "Dependent") -> dict[str, Any]:
+    """Return what reads tables without SQL of its own, for programs."""
+    reads = [_table(table) for table in one.reads]
+    return {"kind": one.kind, "name": one.name, "file": one.place, "reads": reads, "writes": _table(one.writes)}
+
+
+def events(
+    found: Sequence[ParsedStatement],
+    dialect: str,
+    namespace: str,
+    job_namespace: str,
+    job_of: "Callable[[str], tuple[str, tuple[tuple[str, ...], ...]]]",
+) -> list[dict[str, Any]]:
+    """Return an OpenLineage JobEvent for each statement with a target.
+
+    `job_of` gives, for a file, the job that a tool calls it by and what it reads by that tool's account; "" where no tool does: then the job is
+    `file[target]`, or `file[target#2]` for the second of that name. Its name must not end as the target's does, or an ending would match both.
+    """
     import os
 
     from headwater.client import event
-    from headwater.columns.openlineage import facets
+    from headwater.columns.openlineage import facets, names
 
     schemas = {"columnLineage": "ColumnLineageDatasetFacet", "lifecycleStateChange": "LifecycleStateChangeDatasetFacet"}
     seen: Counter[str] = Counter()
@@ -292,8 +310,12 @@ def events(found: Sequence[ParsedStatement], dialect: str, namespace: str, job_n
         if not one.statement.writes:
             continue
         statement = facets(one.statement, dialect, namespace, one.query, base=os.getcwd())  # noqa: PTH109
-        job = f"{one.file}[{', '.join(name(table) for table in one.statement.writes)}"
-        seen[job] += 1
+        job, reads = job_of(one.file)
+        if not job:
+            job = f"{one.file}[{', '.join(name(table) for table in one.statement.writes)}"
+            seen[job] += 1
+            job = f"{job}]" if seen[job] == 1 else f"{job}#{seen[job]}]"
+        inputs = dict.fromkeys([*statement.inputs, *(names(table, dialect, namespace) for table in reads)])
         outputs = [
             event.dataset(
                 output.namespace,
@@ -304,8 +326,8 @@ def events(found: Sequence[ParsedStatement], dialect: str, namespace: str, job_n
         ]
         made.append(
             event.job(
-                (job_namespace, f"{job}]" if seen[job] == 1 else f"{job}#{seen[job]}]"),
-                inputs=[event.dataset(given.namespace, given.name) for given in statement.inputs],
+                (job_namespace, job),
+                inputs=[event.dataset(given.namespace, given.name) for given in inputs],
                 outputs=outputs,
                 job_facets={
                     "jobType": event.job_type("BATCH", "SQL", "QUERY"),

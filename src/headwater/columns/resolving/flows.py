@@ -65,7 +65,7 @@ def outcome(lowered: form.Lowered, catalog: Catalog, session: Session) -> Outcom
         ("behind the variable", "behind an expression")
     ):  # Of a macro the template itself warns.
         result.warnings.append(f"tables or outputs are {resolver.unknown}: they are known only when it runs")
-    result.warnings = list(dict.fromkeys([*result.warnings, *resolver.warnings]))
+    result.warnings = list(dict.fromkeys([*result.warnings, *resolver.warnings, *resolver.leaves.doubts]))
     result.level = level_of(lowered.reading, result.warnings, result.unresolved)
     return result
 

@@ -215,9 +215,9 @@ class FromClause(ABC):
                 found.touched = True
                 return found, parts
             parts = self.whole(self.session.qualified(parts, self.catalog))
-            if self.session.views and self.session.through_views:
+            if self.session.views:
                 view = self.session.views.get(self.session.own(parts))
-                if view is not None and view[0].view == "view":
+                if view is not None and view[0].view in self.session.read_through:
                     self.warnings.update(dict.fromkeys(view[1]))
                     return self._view(view[0], parts)
         known = self._tables.get(parts)
@@ -241,9 +241,10 @@ class FromClause(ABC):
         return table
 
     def _view(self, view: form.WriteForm, parts: TableName) -> tuple[Relation, TableName]:
-        """A view as its query. It is read too: who may not see it, or drops it, breaks what reads it."""
+        """Return a view as its query. A view of the database is read too: dropping it breaks what reads it."""
         shown = self.display_name(parts)
-        self.reads[shown] = None
+        if view.view != "ephemeral":
+            self.reads[shown] = None
         if parts in self._within:
             return Relation([("*", Open(self.leaves, shown))]), shown
         self._within.append(parts)

@@ -42,6 +42,8 @@ class Leaves:
     def __init__(self) -> None:
         self.entries: list[tuple[TableName, str, str] | Guess] = []
         self._known: dict[object, int] = {}
+        self.doubts: dict[str, None] = {}
+        """Why columns that a star stands for may not be all: the tables were made by statements understood in part."""
 
     def column(self, table: TableName, field: str, path: str = "") -> int:
         key = (table, field, path)
@@ -323,4 +325,6 @@ class TableRelation(Relation):
     def columns(self) -> list[Column]:
         if not self._columns:
             self._columns = [(key, self.get(key) or NOTHING) for key in self.schema.keys]
+            if self.schema.doubt:
+                self.leaves.doubts[f"the columns of {'.'.join(self._name)} may be others: {self.schema.doubt}"] = None
         return self._columns

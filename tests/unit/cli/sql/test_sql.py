@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from headwater.cli import extras, main
-from headwater.cli.sql import column_graph, sql, statements
+from headwater.cli.sql import column_graph, reading, statements
 from headwater.columns import analyse
 from headwater.columns.dialect import NAMES
 from headwater.errors import NotInstalled
@@ -453,6 +453,6 @@ def test_long_work_shows_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, sh
     monkeypatch.setattr(sys, "stderr", told)
     monkeypatch.setattr(threading, "Timer", AtOnce)
     monkeypatch.setenv("TERM", "xterm")
-    with sql._progress(3, shown=shown) as advance:
+    with reading._progress(3, shown=shown) as advance:
         advance()
     assert ("1/3" in told.getvalue()) == (shown and watched)

@@ -1,0 +1,250 @@
+"""A dbt project as texts for the column engine: what each model builds, from its manifest, or from its files where there is no manifest.
+
+With a manifest dbt itself has said what refs and sources mean, and compiled models are exact SQL. Sources of the rules: dbt's documentation of
+artifacts, snapshots and seeds.
+"""
+
+import csv
+from collections import Counter
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from headwater.capture.dbt.manifest import Manifest, Node, catalog_columns, read_manifest, reads
+from headwater.capture.dbt.rendering import Names, rendered
+from headwater.columns.catalog import folded_name
+from headwater.columns.project import Text
+from headwater.errors import InvalidQuestion
+
+Relation = tuple[str, ...]
+_VIEWS: dict[str, Literal["view", "materialized", "ephemeral"]] = {
+    "view": "view",
+    "materialized_view": "materialized",
+    "ephemeral": "ephemeral",
+}
+# dbt's adapters that are not called as their dialect.
+_DIALECTS = {
+    "sqlserver": "tsql",
+    "fabric": "tsql",
+    "synapse": "tsql",
+    "dremio": "",
+    "glue": "spark",
+    "vertica": "postgres",
+}
+_SNAPSHOT_COLUMNS = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to")
+
+
+class Dependent(msgspec.Struct, frozen=True):
+    """What uses or makes tables without SQL of its own: a test, an exposure, a metric, a semantic model, a model in Python.
+
+    `reads`, `writes`: by dbt's account.
+    """
+
+    kind: str
+    name: str
+    place: str
+    reads: tuple[Relation, ...]
+    writes: Relation | None = None
+
+
+class DbtProject(msgspec.Struct, frozen=True):
+    """A project ready to be analysed.
+
+    `tables`: columns of relations that dbt's catalog lists. `jobs`: the job of each text, `project.model` as dbt's events call it; `reads`: what
+    each text depends on by dbt's account. `problems`: what could not be read, each with the file and what to do.
+    """
+
+    name: str
+    dialect: str
+    texts: tuple[Text, ...]
+    tables: dict[str | Relation, list[str]]
+    jobs: dict[str, str]
+    reads: dict[str, tuple[Relation, ...]]
+    dependents: tuple[Dependent, ...]
+    problems: tuple[str, ...]
+
+
+def dialect_of(adapter: str) -> str:
+    """Return the dialect of a dbt adapter; "" for one that is not known."""
+    from headwater.columns.dialect import rules
+
+    name = _DIALECTS.get(adapter, adapter)
+    try:
+        rules(name)
+    except ValueError:
+        return ""
+    return name
+
+
+def read_compiled(path: Path, root: Path, shown: str, dialect: str = "") -> DbtProject:
+    """Read a project by its manifest `path`. `root`: the project's folder, for the headers of seeds. `shown`: the folder as errors call it.
+
+    `dialect`: instead of the adapter's. Raises InvalidQuestion where the manifest cannot be read; one node that cannot is a problem.
+    """
+    return _Reader(read_manifest(path), path, root, shown, dialect).result()
+
+
+class _Reader:
+    def __init__(self, manifest: Manifest, path: Path, root: Path, shown: str, dialect: str) -> None:
+        self.manifest, self.path, self.root, self.shown = manifest, path, root, shown
+        self.dialect = dialect or dialect_of(manifest.adapter)
+        self.texts: list[Text] = []
+        self.jobs: dict[str, str] = {}
+        self.reads: dict[str, tuple[Relation, ...]] = {}
+        self.dependents: list[Dependent] = []
+        self.problems: list[str] = []
+        self.places: Counter[str] = Counter()
+
+    def result(self) -> DbtProject:
+        for id_, node in [*self.manifest.nodes.items(), *self.manifest.others.items()]:
+            try:
+                self.node(node)
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                self.problems.append(
+                    f"{self.path}: {id_} is not in dbt's format ({type(error).__name__}: {error}); the rest is read. "
+                    "Let dbt write it again: dbt compile"
+                )
+        return DbtProject(
+            self.manifest.project,
+            self.dialect,
+            tuple(self.texts),
+            self.tables(),
+            self.jobs,
+            self.reads,
+            tuple(self.dependents),
+            tuple(self.problems),
+        )
+
+    def node(self, node: Node) -> None:
+        kind = str(node.get("resource_type") or "semantic_model")
+        if kind in {"source", "analysis", "operation", "sql_operation", "rpc"}:
+            return
+        place = self.place(node)
+        table = self.table(node) if kind in {"model", "seed", "snapshot"} else None
+        inputs = tuple(self.inputs(node))
+        if kind in {"model", "snapshot"} and str(node.get("language") or "sql") == "sql":
+            self.built(node, kind, place, table, inputs)
+        elif kind == "seed":
+            self.texts.append(Text(place, "", table, columns=self.header(node)))
+        else:
+            called = "python model" if kind == "model" else kind.replace("_", " ")
+            self.dependents.append(Dependent(called, str(node["name"]), place, inputs, table))
+
+    def built(self, node: Node, kind: str, place: str, table: Relation | None, inputs: tuple[Relation, ...]) -> None:
+        config = node["config"]
+        text = node.get("compiled_code")
+        if not isinstance(text, str) or not text.strip():
+            text = rendered(str(node["raw_code"]), self.names(node))
+        elif table is None:  # What reads it has its text as a common table.
+            return
+        if kind == "snapshot":
+            text = versioned(text, config)
+        self.texts.append(Text(place, text, table or (f"__dbt__cte__{node['name']}",), view_of(config)))
+        self.jobs[place] = f"{self.manifest.project}.{node['name']}"
+        self.reads[place] = inputs
+
+    def names(self, node: Node) -> Names:
+        """Return what refs and sources of a model that is not compiled stand for: dbt has listed them in its dependencies."""
+        refs: dict[tuple[str, ...], str] = {}
+        sources: dict[tuple[str, ...], str] = {}
+        for id_ in reads(node):
+            read = self.manifest.nodes.get(id_)
+            if read is None:
+                continue
+            if read.get("resource_type") == "source":
+                sources[str(read["source_name"]), str(read["name"])] = str(read.get("relation_name") or read["name"])
+                continue
+            ephemeral = (read.get("config") or {}).get("materialized") == "ephemeral"
+            text = f"__dbt__cte__{read['name']}" if ephemeral else str(read.get("relation_name") or read["name"])
+            name = str(read["name"])
+            refs[str(read.get("package_name")), name] = text
+            refs.setdefault((name,), text)
+            if (version := read.get("version")) is not None:
+                refs[name, f"v{version}"] = refs[str(read.get("package_name")), name, f"v{version}"] = text
+                if version == read.get("latest_version"):  # What a ref without a version means.
+                    refs[name,] = refs[str(read.get("package_name")), name] = text
+        return Names(refs, sources, str(node.get("relation_name") or node["name"]))
+
+    def table(self, node: Node) -> Relation | None:
+        """Return the relation of a node as its dialect folds it: dbt writes `relation_name` as it does in SQL."""
+        if self.manifest.relation(node) is None:
+            return None
+        return folded_name(str(node.get("relation_name") or ""), self.dialect) or self.manifest.relation(node)
+
+    def inputs(self, node: Node) -> list[Relation]:
+        """Return what a node reads; ephemeral models, metrics and semantic models stand for what they read themselves."""
+        found: dict[Relation, None] = {}
+        queue, seen = list(reads(node)), set[str]()
+        while queue:
+            id_ = queue.pop(0)
+            if id_ in seen:
+                continue
+            seen.add(id_)
+            read = self.manifest.nodes.get(id_) or self.manifest.others.get(id_)
+            if read is None:
+                continue
+            table = self.table(read) if id_ in self.manifest.nodes else None
+            if table is None:
+                queue += reads(read)
+            else:
+                found[table] = None
+        return list(found)
+
+    def place(self, node: Node) -> str:
+        """Return the file of a node, from where the user stands; a file of several nodes with the name of each."""
+        path = str(node["original_file_path"])
+        package = str(node.get("package_name") or self.manifest.project)
+        folder = Path(self.shown) if package == self.manifest.project else Path(self.shown) / "dbt_packages" / package
+        place = str(folder / path)
+        several = str(node.get("resource_type")) in {"test", "snapshot", "exposure", "metric", "semantic_model"}
+        place = f"{place}[{node['name']}]" if several or place in self.places else place
+        self.places[place] += 1
+        return place if self.places[place] == 1 else f"{place}#{self.places[place]}"
+
+    def header(self, node: Node) -> tuple[str, ...]:
+        """Return the columns of a seed by the first line of its file; none where the file is not there."""
+        if str(node.get("package_name")) != self.manifest.project:
+            return ()
+        path = self.root / str(node["original_file_path"])
+        try:
+            if not path.resolve().is_relative_to(self.root.resolve()):
+                return ()
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                delimiter = str(node["config"].get("delimiter") or ",")
+                return tuple(next(csv.reader(file, delimiter=delimiter), ()))
+        except FileNotFoundError:
+            return ()
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            self.problems.append(f"{path}: the header of this seed cannot be read ({error}); the rest is read")
+            return ()
+
+    def tables(self) -> dict[str | Relation, list[str]]:
+        """Return the columns that `catalog.json` beside the manifest lists, if it is there."""
+        path = self.path.with_name("catalog.json")
+        if not path.is_file():
+            return {}
+        try:
+            return {relation: columns for relation, columns in catalog_columns(path) if columns}
+        except InvalidQuestion as error:
+            self.problems.append(f"{error.message}; the project is read without it")
+            return {}
+
+
+def view_of(config: Node) -> Literal["", "view", "materialized", "ephemeral"]:
+    """Return what a model builds by its configuration, if it is no table."""
+    return _VIEWS.get(str(config.get("materialized")), "")
+
+
+def versioned(text: str, config: Node) -> str:
+    """Return the query of a snapshot with the columns that dbt adds to it; every line stays in its place."""
+    keys = config.get("unique_key") or []
+    unique = [str(key) for key in (keys if isinstance(keys, list) else [keys])]
+    changed = str(config.get("updated_at") or "") if config.get("strategy") == "timestamp" else ""
+    names = config.get("snapshot_meta_column_names") or {}
+    scd, updated, valid_from, valid_to = (str(names.get(name) or name) for name in _SNAPSHOT_COLUMNS)
+    when = changed or "current_timestamp"
+    id_ = f"concat({', '.join([*unique, when])})"
+    ends = f"nullif({when}, {when})"
+    added = f"{id_} as {scd}, {when} as {updated}, {when} as {valid_from}, {ends} as {valid_to}"
+    return f"select *, {added} from ({text.rstrip().rstrip(';')}\n) as dbt_snapshot"  # noqa: S608 - it is read, never run
