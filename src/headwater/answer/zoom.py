@@ -188,7 +188,7 @@ async def _of_records(
 
 
 def _narrowed(answer: Lineage, target: FoundObject) -> Lineage:
-    """Only the shortest ways between the roots and what is meant by the target."""
+    """Return the answer with only the shortest ways between the roots and what the target means."""
     ends = {one.id for one in answer.nodes if _is(one, target)}
     following: dict[str, list[str]] = defaultdict(list)
     for edge in answer.edges:

@@ -125,14 +125,14 @@ def _statement(one: Annotation) -> Statement:
 
 
 async def tags(database: Database, *, limit: int, offset: int) -> DefinedTags:
-    """Every tag that is defined, by name."""
+    """Return every tag that is defined, by name."""
     async with database.connection() as connection:
         found = await annotation_store.of_kind(connection, "schema", limit=limit, offset=offset)
     return DefinedTags([_tag(one) for one in found])
 
 
 async def tag(database: Database, name: str) -> DefinedTag:
-    """One tag; its name is compared without case. Raises NotFound."""
+    """Return one tag; its name is compared without case. Raises NotFound."""
     target = f"tag:{key_of(name)}"
     async with database.connection() as connection:
         said = (await annotation_store.of_targets(connection, [target])).get(target, [])

@@ -97,7 +97,7 @@ class SlowerJobs(msgspec.Struct):
 async def durations(
     database: Database, namespace: str, name: str, limit: int, as_of: dt.datetime | None = None
 ) -> Durations:
-    """The latest completed runs of a job. Raises NotFound."""
+    """Return the latest completed runs of a job. Raises NotFound."""
     async with database.snapshot() as connection:
         row = await node_row(connection, f"job:{namespace}:{name}")
         if row.type != "JOB":
@@ -124,7 +124,7 @@ async def durations(
 
 
 async def slower(database: Database, since: dt.datetime | None, *, limit: int, offset: int) -> SlowerJobs:
-    """Over all jobs; `since` is 30 days ago where it is not given."""
+    """Return the slower ones of all jobs; `since` is 30 days ago by default."""
     since = since or dt.datetime.now(dt.UTC) - _USUALLY_SINCE
     async with database.snapshot() as connection:
         jobs, total = await store.active_jobs(connection, since, _MOST_JOBS)

@@ -48,7 +48,7 @@ class FacetHistory(msgspec.Struct):
 async def facet_history(
     database: Database, kind: str, namespace: str, name: str, facet: str | None, limit: int
 ) -> FacetHistory:
-    """All facets, or one, of a dataset or job (`kind`). `current`: the facet holds now, it was not deleted. Raises NotFound."""
+    """Return all facets, or one, of a dataset or job (`kind`). `current`: the facet holds now, it was not deleted. Raises NotFound."""
     async with database.snapshot() as connection:
         row = await node_row(connection, f"{kind}:{namespace}:{name}")
         told = await facet_store.history(connection, row.id, facet, limit + 1)

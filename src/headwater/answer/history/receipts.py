@@ -108,7 +108,7 @@ async def receipts(
 
 
 async def receipt(database: Database, digest: str) -> ReceiptDetail:
-    """One event by its digest, or by a beginning of it (8 digits or more). Raises NotFound, Ambiguous, InvalidQuestion."""
+    """Return one event by its digest, or by a beginning of it (8 digits or more). Raises NotFound, Ambiguous, InvalidQuestion."""
     first, last = _between(digest)
     async with database.snapshot() as connection:
         rows = await store.find(connection, first, last)
@@ -254,7 +254,7 @@ def _reports(event: Event) -> Iterator[tuple[str, DatasetReport]]:
 
 
 def _versions(event: Event, identity: Identity) -> Iterator[tuple[uuid.UUID, DatasetName, str]]:
-    """(id, dataset, external version) of each version that a run event's outputs are part of."""
+    """Yield (id, dataset, external version) of each version that a run event's outputs are part of."""
     if event.run_id is not None and event.job is not None:
         job = version.job_id(event.job)
         for report in event.outputs:

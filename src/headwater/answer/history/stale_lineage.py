@@ -74,7 +74,7 @@ async def stale_lineage(database: Database, now: dt.datetime | None = None) -> S
 
 
 def _by_program(arrivals: Iterable[tuple[str, int]]) -> dict[str, tuple[str, set[float]]]:
-    """By the producer without its version: the producer that was heard of last, and when each version was."""
+    """Group arrivals by the producer without its version: the full name that arrived last, and the times of all versions."""
     found: dict[str, tuple[str, set[float]]] = {}
     for producer, at in sorted(arrivals, key=lambda arrival: arrival[1]):
         times = found.get(_VERSION.sub("", producer), ("", set[float]()))[1]

@@ -52,7 +52,7 @@ class Update(msgspec.Struct, frozen=True):
 
 
 class UpdateLog(msgspec.Struct, frozen=True):
-    """The latest first. `total`: all of them; beyond 10,000 the oldest are left out (`cut`)."""
+    """The updates of a dataset, the latest first. `total`: all of them; beyond 10,000 the oldest are left out (`cut`)."""
 
     dataset: str
     total: int

@@ -66,7 +66,7 @@ class Changed(msgspec.Struct):
 
 
 class VersionDiff(msgspec.Struct, kw_only=True):
-    """From one version to another; what is None did not change."""
+    """The differences from one version to another; a field that is None did not change."""
 
     dataset: str
     before: VersionDetail
@@ -127,7 +127,7 @@ async def versions(database: Database, namespace: str, name: str, *, limit: int,
 
 
 async def version(database: Database, namespace: str, name: str, text: str) -> VersionDetail:
-    """One version, by its id or its external version (the latest that has it). Raises NotFound."""
+    """Return one version, by its id or its external version (the latest that has it). Raises NotFound."""
     async with database.snapshot() as connection:
         dataset = await _dataset(connection, namespace, name)
         row = await _find(connection, dataset, text)
@@ -163,7 +163,7 @@ async def version_diff(
 
 
 async def schema_history(database: Database, namespace: str, name: str, limit: int) -> SchemaHistory:
-    """Each schema the dataset has had, the latest first. Raises NotFound."""
+    """Return each schema the dataset has had, the latest first. Raises NotFound."""
     async with database.snapshot() as connection:
         dataset = await _dataset(connection, namespace, name)
         stretches, total = await version_store.schemas(connection, dataset.id, limit)
@@ -188,7 +188,7 @@ async def schema_history(database: Database, namespace: str, name: str, limit: i
 
 
 def _compared(schemas: list[Schema]) -> list[Schema]:
-    """With what changed; neighbours with the same columns (a facet's other words may differ) become one."""
+    """Return the schemas with what changed; neighbours with the same columns (other fields of the facet may differ) become one."""
     kept: list[Schema] = []
     for one in schemas:
         if kept and kept[-1].fields == one.fields:

@@ -153,7 +153,7 @@ async def _page(
 
 
 async def dataset(database: Database, namespace: str, name: str, as_of: dt.datetime | None = None) -> Dataset:
-    """One dataset with its versions, the latest first (at most 50; `version_count` counts all). Raises NotFound."""
+    """Return one dataset with its versions, the latest first (at most 50; `version_count` counts all). Raises NotFound."""
     moment = Moment(as_of or "infinity")
     async with database.snapshot() as connection:
         row = await node_row(connection, f"dataset:{namespace}:{name}")
@@ -218,7 +218,7 @@ async def _inherited(database: Database, node_id: str, as_of: dt.datetime | None
 
 
 async def job(database: Database, namespace: str, name: str, as_of: dt.datetime | None = None) -> Job:
-    """One job with its latest runs. Raises NotFound."""
+    """Return one job with its latest runs. Raises NotFound."""
     moment = Moment(as_of or "infinity")
     async with database.snapshot() as connection:
         row = await node_row(connection, f"job:{namespace}:{name}")

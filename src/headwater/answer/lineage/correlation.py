@@ -154,7 +154,7 @@ def _checked(question: Question) -> int | None:
 async def _roots(
     connection: Connection, items: ItemRecords, question: Question
 ) -> tuple[str, list[store.Node], list[str]]:
-    """As what the id was found, the roots, and what there is to know of them."""
+    """Return the kind of thing that the id was found as, the roots, and notes about them."""
     text = question.id.strip()
     if fingerprint := version.fingerprint(text):
         rows, notes = await items.newest_contents(fingerprint)

@@ -129,7 +129,8 @@ def _guessed(tables: Iterable[_Table]) -> str:
 
 @cache
 def _reader() -> ThreadPoolExecutor:
-    """One thread reads SQL: a hard text must not keep the server from answering others, and the engine's memory has one user."""
+    """Return the executor of one thread that reads SQL: a hard text must not keep the server from answering others, and
+    the engine's memory has one user."""
     return ThreadPoolExecutor(1, "sql")
 
 

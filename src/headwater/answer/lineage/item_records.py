@@ -50,7 +50,7 @@ class ItemRecords:
         return id_
 
     async def load(self, ids: Collection[uuid.UUID]) -> list[store.Node]:
-        """These items, contents and runs, as far as they are known."""
+        """Load these items, contents and runs, as far as they are known."""
         self.rows |= {row.id: row for row in await store.nodes(self._connection, set(ids) - self.rows.keys())}
         return [self.rows[id_] for id_ in ids if id_ in self.rows]
 

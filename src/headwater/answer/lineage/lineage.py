@@ -203,7 +203,7 @@ async def _columns(walk: Walk) -> list[ColumnEdge]:
 
 
 def _narrowed(walk: Walk, row: NodeRow, field: str, columns: list[ColumnEdge]) -> list[ColumnEdge]:
-    """Only what is connected to one column of the start; the walk keeps the nodes on the way."""
+    """Return only the column edges connected to one column of the start; the walk keeps the nodes on the way."""
     reach = ColumnGraph(columns, {(e.job, e.dataset) for e in walk.edges.values() if e.direction == "out"})
     up, up_met = reach.upstream((row.id, field))
     down, down_met = reach.downstream((row.id, field))

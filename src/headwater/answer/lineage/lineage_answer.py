@@ -194,5 +194,5 @@ class Lineage(msgspec.Struct):
     notes: list[str] = []
 
     def named_nodes(self) -> list[node.Node]:
-        """Its datasets and jobs."""
+        """The datasets and jobs of the answer."""
         return [one for one in self.nodes if isinstance(one, node.DatasetNode | node.JobNode)]

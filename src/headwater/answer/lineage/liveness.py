@@ -37,7 +37,7 @@ async def load(
     now: dt.datetime,
     job_types: Mapping[uuid.UUID, bytes] | None = None,
 ) -> dict[tuple[uuid.UUID, uuid.UUID], Liveness]:
-    """(run, job) → its liveness. `job_types`: the jobs' `jobType` facets, where the caller has them; two statements at most."""
+    """Return each run's liveness, by (run, job). `job_types`: the jobs' `jobType` facets, if the caller has them; two statements at most."""
     if job_types is None:
         told = await facet_store.of_owners(connection, {row.job_id for row in rows}, ["jobType"])
         job_types = {job: facets["jobType"] for job, facets in told.items()}

@@ -1,8 +1,8 @@
-"""By which ways does data get from here to there: the shortest paths between two datasets, jobs or columns, and the jobs they lead through.
+"""The shortest paths between two datasets, jobs or columns, and the jobs they lead through.
 
-Searched from both ends at once, always from the one with less to look at, so that a huge graph does not matter; two or three statements a
-level. A job stands for the jobs below it too. Explicit lineage is kept to: no path leads through a job from an input to an output that it
-says the input does not feed.
+Searched from both ends at once, always from the one with less to look at, so a huge graph does not matter; two or three
+statements a level. A job stands for the jobs below it too. Explicit lineage applies: no path leads through a job from
+an input to an output that it says the input does not feed.
 """
 
 import datetime as dt
@@ -265,7 +265,7 @@ async def _answer(
 
 
 def _stops(way: tuple[Step, ...]) -> list[uuid.UUID]:
-    """Every node of a way in order, jobs between."""
+    """Return every node of a way in order, with the jobs between."""
     found = [way[0].source[0]]
     for id_ in (id_ for step in way for id_ in (step.job, step.target[0])):
         if id_ != found[-1]:

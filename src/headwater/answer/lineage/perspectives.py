@@ -174,7 +174,8 @@ async def _load_perspectives(
 
 
 def _in_steps(log: Sequence[Pair], others: Sequence[Pair]) -> list[Pair]:
-    """Of `others` those that the log leads along in a few steps. Looking ends after so many datasets in all: what is left then is not found."""
+    """Return those of `others` that the log leads along in a few steps. The search ends after so many datasets in all:
+    what is left then is not found."""
     after: dict[uuid.UUID, list[uuid.UUID]] = {}
     for source, target in log:
         after.setdefault(source, []).append(target)

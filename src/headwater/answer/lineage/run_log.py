@@ -45,7 +45,7 @@ def empty() -> RunFacets:
 
 
 async def load(connection: Connection, rows: Collection[RunRow]) -> dict[tuple[uuid.UUID, uuid.UUID], RunFacets]:
-    """(run, job) → its facets. Runs whose events are gone from the log have none."""
+    """Return the facets of each run, by (run, job). Runs whose events are gone from the log have none."""
     found = {(row.run_id, row.job_id): empty() for row in rows}
     if not rows:
         return found
@@ -70,7 +70,7 @@ async def load(connection: Connection, rows: Collection[RunRow]) -> dict[tuple[u
 async def latest(
     connection: Connection, rows: Collection[RunRow], facet: str
 ) -> dict[tuple[uuid.UUID, uuid.UUID], bytes]:
-    """(run, job) → the body of this run facet as its latest event told it. Nothing else of the events is looked at: they may be large."""
+    """Return the body of a run facet in its latest event, by (run, job). Nothing else of the events is read: they may be large."""
     if not rows:
         return {}
     told = await event_store.of_runs(

@@ -206,7 +206,7 @@ def _error(facets: dict[str, bytes]) -> str | None:
 
 
 async def run(database: Database, text: str) -> RunDetail:
-    """One run by id, or by a beginning of it that only one run has. Raises NotFound."""
+    """Return one run by id, or by a beginning of it that only one run has. Raises NotFound."""
     async with database.snapshot() as connection:
         return await _detail(connection, (await start(connection, text))[0])
 
@@ -233,7 +233,7 @@ async def start(connection: Connection, text: str) -> list[RunRow]:
 
 
 async def parts_of_ids(connection: Connection, text: str) -> list[uuid.UUID]:
-    """At most 20 runs with this text at the beginning or the end of their ids; none for what is too short, or is no part of an id."""
+    """Return at most 20 runs with this text at the beginning or the end of their ids; none for a text that is too short, or no part of an id."""
     digits = text.lower().replace("-", "")
     if not 4 <= len(digits) <= 32 or not set(digits) <= set("0123456789abcdef"):
         return []
@@ -242,7 +242,7 @@ async def parts_of_ids(connection: Connection, text: str) -> list[uuid.UUID]:
 
 
 async def _candidates(connection: Connection, ids: Sequence[uuid.UUID]) -> list[str]:
-    """Each with its job and when it began, the latest first."""
+    """Return a line for each run, with its job and when it began, the latest first."""
     rows = sorted(await run_store.by_run_ids(connection, ids), key=lambda row: row.began, reverse=True)
     names = await node_store.by_ids(connection, {row.job_id for row in rows})
     return [f"{row.run_id}  {names[row.job_id].name}  {row.began:%Y-%m-%d %H:%M:%S} UTC" for row in rows]

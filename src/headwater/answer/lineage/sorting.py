@@ -18,7 +18,7 @@ class Page(msgspec.Struct, frozen=True):
     offset: int = 0
 
     def sorted_by(self, sorts: Sequence[str], upwards: Collection[str] = ("name",)) -> tuple[str, bool]:
-        """One of `sorts` (the first is the list's own), and whether downwards. Raises InvalidQuestion for another."""
+        """Return one of `sorts` (the first is the list's own), and whether it is descending. Raises InvalidQuestion for another."""
         sort = checked(self.sort, sorts, "sort") or sorts[0]
         order = checked(self.order, ORDERS, "order")
         return sort, order == "desc" if order else sort not in upwards

@@ -41,7 +41,7 @@ class Sources(msgspec.Struct, frozen=True):
 
 
 async def sources(database: Database, *, namespace: str | None = None, limit: int = 100, offset: int = 0) -> Sources:
-    """All of them, or one namespace."""
+    """Return all sources, or that of one namespace."""
     async with database.snapshot() as connection:
         rows, total = await store.page(connection, namespace, limit=limit, offset=offset)
         names = [row.namespace for row in rows]

@@ -58,7 +58,7 @@ class Shape(msgspec.Struct, frozen=True):
 
     @property
     def plain(self) -> bool:
-        """Return whether there is nothing to do."""
+        """True if there is nothing to do."""
         return self == Shape()
 
 
@@ -101,7 +101,8 @@ class Filtered(msgspec.Struct):
 
 
 class View(Lineage):
-    """With `group`, edges are between groups, and `nodes` and `column_edges` are empty. A plain answer is a view without what is below."""
+    """A drawn lineage answer. With `group`, edges are between groups, and `nodes` and `column_edges` are empty. A plain
+    answer has the defaults of the fields below."""
 
     edges: list[DrawnEdge]  # type: ignore[assignment]
     filtered: Filtered | None = None

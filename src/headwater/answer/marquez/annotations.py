@@ -81,5 +81,5 @@ async def created_by_people(connection: Connection, what: str) -> dict[str, dict
 
 
 async def tags_set(connection: Connection) -> list[str]:
-    """Every tag that people set on a dataset, a column or a job."""
+    """Return every tag that people set on a dataset, a column or a job."""
     return await annotation_store.tag_names(connection)

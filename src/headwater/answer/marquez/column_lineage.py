@@ -86,7 +86,7 @@ async def _moment(connection: Connection, node: NodeId, row: DatasetRow | JobRow
 async def _evidence(
     connection: Connection, start: Collection[uuid.UUID], depth: int, with_downstream: bool, moment: Moment
 ) -> Evidence:
-    """All evidence within reach. What evidence names and no edge leads to is walked from in turn."""
+    """Load all evidence within reach. A dataset that evidence names and no edge leads to is walked from in turn."""
     below: set[tuple[uuid.UUID, uuid.UUID]] = set()
     if with_downstream:
         below, _ = await neighbours.datasets_beyond(connection, start, up=False, depth=depth, moment=moment)

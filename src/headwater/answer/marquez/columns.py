@@ -41,7 +41,7 @@ class FieldGraph:
         return found
 
     def fields(self, number: int) -> list[str]:
-        """Every column known of a dataset: of its schema, or as the target of evidence."""
+        """Return every known column of a dataset: of its schema, or as the target of evidence."""
         told = {field for one, _ in self._sets.get(number, ()) for field in one.feeds if field}
         return sorted(told.union(self._told_fields.get(self.datasets[number], ())))
 

@@ -21,7 +21,7 @@ from headwater.store.marquez.marquez import CurrentVersion, DatasetRow
 
 
 async def get(database: Database, namespace: str, name: str) -> shapes.Dataset:
-    """One dataset by any of its names. Raises NotFound."""
+    """Return one dataset by any of its names. Raises NotFound."""
     async with database.snapshot(generic=True) as connection:
         row = await naming.dataset(connection, namespace, name)
         return (await dataset_answers(connection, [row]))[0]
@@ -57,7 +57,7 @@ async def versions(database: Database, namespace: str, name: str, limit: int, of
 
 
 async def version(database: Database, namespace: str, name: str, wanted: str) -> shapes.DatasetVersion:
-    """One version of a dataset. Raises NotFound, also where the version is another dataset's."""
+    """Return one version of a dataset. Raises NotFound, also if the version is another dataset's."""
     async with database.snapshot(generic=True) as connection:
         row = await naming.dataset(connection, namespace, name)
         try:

@@ -113,7 +113,7 @@ class Past:
             self._by_owner.setdefault(one.owner, {}).setdefault(one.name, []).append(one)
 
     def at(self, owner: uuid.UUID, time: dt.datetime) -> dict[str, bytes]:
-        """Every facet that held."""
+        """Return every facet that held at a time."""
         found = {name: self.body_at(owner, name, time) for name in self._by_owner.get(owner, ())}
         return {name: body for name, body in found.items() if body is not None}
 

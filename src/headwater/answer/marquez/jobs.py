@@ -20,7 +20,7 @@ LATEST_RUNS = 10
 
 
 async def get(database: Database, namespace: str, name: str) -> shapes.Job:
-    """One job by its full name or its own, with its latest runs and all their facets. Raises NotFound."""
+    """Return one job by its full name or its own, with its latest runs and all their facets. Raises NotFound."""
     async with database.snapshot(generic=True) as connection:
         row = await naming.job(connection, namespace, name)
         return (await job_answers(connection, [row], whole_runs=True))[0]
@@ -60,7 +60,7 @@ async def versions(database: Database, namespace: str, name: str, limit: int, of
 
 
 async def version(database: Database, namespace: str, name: str, wanted: str) -> shapes.JobVersion:
-    """One version of a job by its hash. Raises NotFound."""
+    """Return one version of a job by its hash. Raises NotFound."""
     async with database.snapshot(generic=True) as connection:
         job = await naming.job(connection, namespace, name)
         found = await rows.job_versions(connection, job.id)

@@ -64,7 +64,7 @@ class _Walk:
                 return
 
     async def enter(self, jobs: set[uuid.UUID]) -> set[uuid.UUID]:
-        """These jobs, with their families where jobs are folded, are part of the graph now."""
+        """Add these jobs to the graph, with their families if jobs are folded; return those that are new."""
         if self.folded:
             families = await rows.families(self.connection, jobs)
             self.top |= families

@@ -12,7 +12,7 @@ _NO_OWNER = "anonymous"
 
 
 async def get(database: Database, name: str) -> shapes.Namespace:
-    """One namespace, hidden or not. Raises NotFound."""
+    """Return one namespace, hidden or not. Raises NotFound."""
     async with database.snapshot() as connection:
         known = await naming.namespace_of(connection, name)
         made = await annotations.created_by_people(connection, "namespace")

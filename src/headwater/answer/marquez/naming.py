@@ -29,7 +29,7 @@ async def dataset(connection: Connection, namespace: str, name: str) -> DatasetR
 
 
 async def datasets_of(connection: Connection, names: Collection[tuple[str, str]]) -> dict[tuple[str, str], DatasetRow]:
-    """(namespace, name) → the dataset it means; what means none, or one that is hidden, is absent."""
+    """Resolve each (namespace, name) to its dataset; a name that means none, or a hidden one, is absent."""
     asked: dict[tuple[str, str], list[uuid.UUID]] = {
         one: [version.dataset_id(_SPELLINGS.place(DatasetName(*one)).name), version.dataset_id(DatasetName(*one))]
         for one in names
@@ -70,7 +70,7 @@ async def job(connection: Connection, namespace: str, name: str) -> JobRow:
 
 
 async def jobs_of(connection: Connection, names: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobRow]:
-    """(namespace, name) → the job it means; what means none, or one that is hidden, is absent."""
+    """Resolve each (namespace, name) to its job; a name that means none, or a hidden one, is absent."""
     asked = {(namespace, own) for namespace, name in names for own in _own_names(name)}
     found: dict[tuple[str, str], JobRow] = {}
     candidates = [row for row in await rows.jobs_named(connection, asked) if not row.hidden]

@@ -14,7 +14,7 @@ _MOST = 100_000
 async def datasets_beyond(
     connection: Connection, start: Collection[uuid.UUID], *, up: bool, depth: int, moment: Moment
 ) -> tuple[set[tuple[uuid.UUID, uuid.UUID]], set[uuid.UUID]]:
-    """(job, dataset it writes) on the way up from these datasets, or down, within so many hops; and every dataset met."""
+    """Return (job, dataset it writes) on the way up from these datasets, or down, within so many hops; and every dataset met."""
     near, far = ("out", "in") if up else ("in", "out")
     ahead = None
     if not moment.past:

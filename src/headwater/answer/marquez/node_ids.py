@@ -55,7 +55,7 @@ async def dataset_or_job(connection: Connection, node: NodeId) -> DatasetRow | J
 
 
 async def fields_of(connection: Connection, node: NodeId) -> list[tuple[DatasetRow, str]]:
-    """(dataset, field): every way to read a `datasetField:` id whose dataset exists, the likelier first. Raises NotFound."""
+    """Return (dataset, field) for every way to read a `datasetField:` id whose dataset exists, the likelier first. Raises NotFound."""
     cuts = _cuts(node.rest)
     readings = [
         ((node.rest[:first], node.rest[first + 1 : last]), node.rest[last + 1 :])

@@ -27,7 +27,7 @@ def first_version(dataset: uuid.UUID) -> uuid.UUID:
 
 
 async def get(database: Database, run_id: str) -> shapes.Run:
-    """One run. Raises NotFound."""
+    """Return one run. Raises NotFound."""
     async with database.snapshot(generic=True) as connection:
         row = await row_of(connection, run_id)
         return (await run_answers(connection, [row]))[row.run_id, row.job_id]
@@ -168,7 +168,7 @@ def state(row: RunRow) -> str:
 
 
 def started_at(row: RunRow) -> str | None:
-    """Its START; where none was sent, its first event, unless that was its end too or never came."""
+    """Return the time of its START; without one, of its first event, unless that was its end too or never came."""
     if row.started_at is None and (
         row.state == RunState.NEW or (row.state.terminal and row.first_event_at == row.last_event_at)
     ):

@@ -11,7 +11,7 @@ from headwater.store.marquez import marquez as rows
 
 
 async def get(database: Database, name: str) -> shapes.Source:
-    """One source. Raises NotFound."""
+    """Return one source. Raises NotFound."""
     async with database.snapshot() as connection:
         made = await annotations.created_by_people(connection, "source")
         found = await rows.sources(connection, [name] if name in made else [], [name], 1, 0)

@@ -14,7 +14,7 @@ _ALWAYS = {
 
 
 async def get(database: Database, name: str) -> shapes.Tag:
-    """One tag; its name is compared without case. Raises NotFound."""
+    """Return one tag; its name is compared without case. Raises NotFound."""
     async with database.snapshot() as connection:
         found = (await _all(connection)).get(key_of(name))
     if found is None:
@@ -30,7 +30,7 @@ async def page(database: Database, limit: int, offset: int) -> shapes.Tags:
 
 
 async def _all(connection: Connection) -> dict[str, shapes.Tag]:
-    """By key; the spelling of who made it comes first."""
+    """Return all tags by key; the spelling of the person who made a tag comes first."""
     made = {
         name: annotations.text(words.get("description"))
         for name, words in (await annotations.created_by_people(connection, "tag")).items()

@@ -32,7 +32,7 @@ def describe_key(key: Held) -> ApiKey:
 
 
 async def keys(database: Database) -> ApiKeys:
-    """Every key there ever was, the latest first."""
+    """Return every key there ever was, the latest first."""
     async with database.connection() as connection:
         return ApiKeys([describe_key(key) for key in await key_store.all_keys(connection)])
 

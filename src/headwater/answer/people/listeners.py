@@ -62,13 +62,13 @@ class OneListener(msgspec.Struct, frozen=True):
 
 
 async def listeners(database: Database) -> ListenerList:
-    """All of them, by name."""
+    """Return all listeners, by name."""
     async with database.connection() as connection:
         return ListenerList([await _listener_view(connection, one) for one in await store.all_listeners(connection)])
 
 
 async def listener(database: Database, name: str) -> OneListener:
-    """One of them. Raises NotFound."""
+    """Return one listener. Raises NotFound."""
     async with database.connection() as connection:
         found = await store.named(connection, name)
         if found is None:
@@ -81,7 +81,7 @@ async def listener(database: Database, name: str) -> OneListener:
 
 
 async def figures(database: Database) -> list[tuple[str, int, float, bool]]:
-    """(name, backlog, lag in seconds, whether it fails) of each, for the metrics. One statement where there is no listener."""
+    """Return (name, backlog, lag in seconds, whether it fails) of each listener, for the metrics. One statement if there is no listener."""
     return [
         (one.name, one.backlog, one.lag_seconds, one.state == "failing")
         for one in (await listeners(database)).listeners

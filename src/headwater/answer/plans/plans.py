@@ -76,8 +76,10 @@ class GoesBack(msgspec.Struct, frozen=True):
 
 
 class ItemView(msgspec.Struct, frozen=True):
-    """One thing to do. `start` and `end`: of its runs, from the first to the last. `needs`: numbers of the items that come before, `3..7`. `state`:
-    waiting, running, done, skipped, failed. `restores`: of what is restored.
+    """An item of a plan.
+
+    `start` and `end`: of its runs, from the first to the last. `needs`: numbers of the items that come before, `3..7`.
+    `state`: waiting, running, done, skipped, failed. `restores`: what is restored.
     """
 
     number: int
@@ -110,7 +112,7 @@ class OnePlan(msgspec.Struct, frozen=True):
 
 
 async def plans(database: Database, *, state: str | None = None, limit: int = 100, offset: int = 0) -> PlanList:
-    """The latest first."""
+    """Return the plans, the latest first."""
     async with database.snapshot() as connection:
         rows, total = await store.page(connection, state, limit, offset)
         shown = [_plan_view(row, await store.items(connection, row.id)) for row in rows]
@@ -120,7 +122,7 @@ async def plans(database: Database, *, state: str | None = None, limit: int = 10
 async def plan(
     database: Database, id_: uuid.UUID, *, state: str | None = None, limit: int = 100, offset: int = 0
 ) -> OnePlan:
-    """One of them. NotFound."""
+    """Return one plan. NotFound."""
     async with database.snapshot() as connection:
         row = await store.named(connection, id_)
         if row is None:

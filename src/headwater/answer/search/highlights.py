@@ -23,7 +23,8 @@ class Highlight(msgspec.Struct):
 def of_node(
     question: Question, namespace: str, name: str, aliases: Sequence[DatasetName], about: Described
 ) -> list[Highlight]:
-    """By field, in the order name, column, tag, owner, namespace, description, sql; the columns with most of the words first."""
+    """Return the highlights by field, in the order name, column, tag, owner, namespace, description, sql; the columns
+    with most of the words first."""
     found = [_marked("name", name, question.runs)]
     if not found[0].marks:
         found += [_marked("name", f"{alias.namespace}:{alias.name}", question.runs) for alias in aliases]

@@ -49,7 +49,7 @@ class Question(msgspec.Struct):
         return self._all("n")
 
     def tiers(self) -> list[tuple[str, float, str]]:
-        """(where, score, tsquery) from the best place to the worst; a document belongs to the first tier that finds it."""
+        """Return (where, score, tsquery) from the best place to the worst; a document belongs to the first tier that finds it."""
         text = self.text.strip()
         label = words.joined(text)
         plain = _NODE.sub("", text)

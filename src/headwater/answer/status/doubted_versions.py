@@ -59,7 +59,7 @@ class DoubtedVersions(msgspec.Struct, frozen=True):
 
 
 async def doubted_versions(connection: Connection) -> DoubtedVersions:
-    """All versions that are doubted now."""
+    """Return all versions that are doubted now."""
     failures = await store.failed(connection, MOST_FAILURES)
     if not failures:
         return DoubtedVersions([], {}, capped=False)

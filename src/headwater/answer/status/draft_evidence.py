@@ -213,7 +213,7 @@ def _reads(
 
 
 def _nominal(runs: Sequence[tuple[RunFor, Parts]], zones: Sequence[str]) -> tuple[Cut | None, list[int]]:
-    """By what the runs were for, and with what that began."""
+    """Return the cut by the periods that the runs were for, and the instants at which these began."""
     some = [run for run, _ in runs if run.nominal_start is not None]
     starts = [seconds(run.nominal_start) for run in some if run.nominal_start is not None]
     whole = [
@@ -227,7 +227,8 @@ def _nominal(runs: Sequence[tuple[RunFor, Parts]], zones: Sequence[str]) -> tupl
 
 
 def _partitions(runs: Sequence[tuple[RunFor, Parts]], zone: str) -> tuple[Cut | None, list[int]]:
-    """By the partitions that were written, in one zone: as intervals, or as the first of a longer period where they lie apart."""
+    """Return the cut by the partitions that were written, in one zone: as intervals, or as the first of a longer period
+    if they lie apart; and their starts."""
     intervals = []
     for _, parts in runs:
         for unit in _CALENDARS:
@@ -248,7 +249,7 @@ def _stretches(calendar: Calendar, parts: Parts) -> list[Stretch]:
 
 
 def _first(cut: Cut, starts: Sequence[int]) -> int:
-    """With which instant the first period begins that was seen; where none begins with one, the earliest."""
+    """Return the instant at which the first observed period begins; if none begins at a start, the earliest start."""
     calendar = Instances.of(cut.period).calendar
     exact = [start for start in starts if int(calendar.begins([calendar.at(start)])[0]) == start]
     return min(exact or starts)

@@ -79,7 +79,7 @@ class Declared(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct, frozen=True):
-    """The latest first."""
+    """The declarations of an entity, the latest first."""
 
     entity: str
     declared: list[Declared]
@@ -95,7 +95,7 @@ async def entities(
     limit: int = 100,
     offset: int = 0,
 ) -> EntityList:
-    """By name; of a tag (`team=data-eng`, or `team`), whose name has a text, made by a job, as of a time."""
+    """Return entities by name: those with a tag (`team=data-eng`, or `team`), with a text in the name, made by a job, as of a time."""
     async with database.snapshot() as connection:
         held = await declared(connection, as_of)
         names = [
@@ -112,7 +112,7 @@ async def entities(
 
 
 async def entity(database: Database, name: str, *, as_of: dt.datetime | None = None) -> OneEntity:
-    """One of them. NotFound, with the nearest there is."""
+    """Return one entity. NotFound, with the nearest name there is."""
     async with database.snapshot() as connection:
         held = await declared(connection, as_of)
         rows = await status_store.marks_of(connection, [held.number(name)])

@@ -223,7 +223,7 @@ def _writable(name: DatasetName) -> bool:
 
 
 def _zones(held: StoredDeclarations) -> list[str]:
-    """Those that entities are cut in, the most usual first."""
+    """Return the zones that entities are cut in, the most usual first."""
     counts = Counter(
         one.entity.instances.calendar.spec.zone
         for one in held.declared.values()

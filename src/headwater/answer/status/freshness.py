@@ -130,7 +130,7 @@ async def freshness(
 
 
 async def health(database: Database, namespace: str, name: str, as_of: dt.datetime | None = None) -> Health:
-    """One dataset: available, fresh, good. Raises NotFound."""
+    """Return how available, fresh and good one dataset is. Raises NotFound."""
     now = as_of or dt.datetime.now(dt.UTC)
     async with database.snapshot() as connection:
         row = await node_row(connection, f"dataset:{namespace}:{name}")
@@ -215,7 +215,7 @@ def _answer(
 
 
 async def _quality(connection: Connection, row: NodeRow, now: dt.datetime) -> Quality:
-    """The latest result of each check in the latest runs that spoke of the dataset; OpenLineage has it beside inputs, dbt with the dataset."""
+    """Return the latest result of each check in the latest runs that mention the dataset; OpenLineage has it beside inputs, dbt with the dataset."""
     runs = await store.reporters(connection, row.id, now, jobs=_CHECK_JOBS, runs=_CHECK_RUNS)
     told = await run_log.load(connection, runs)
     jobs = await node_store.by_ids(connection, {run.job_id for run in runs})

@@ -94,7 +94,7 @@ class OneIncident(msgspec.Struct, frozen=True):
 
 
 async def incidents(database: Database, *, state: str | None = None, limit: int = 100, offset: int = 0) -> IncidentList:
-    """The latest first; in one state, or all. InvalidQuestion for a state that no incident has."""
+    """Return the incidents, the latest first; in one state, or all. InvalidQuestion for a state that no incident has."""
     if state is not None and state not in STATES:
         raise InvalidQuestion(f"state {state[:40]!r} is not one of {', '.join(STATES)}", parameter="state")
     async with database.snapshot() as connection:
@@ -108,7 +108,7 @@ async def incidents(database: Database, *, state: str | None = None, limit: int 
 
 
 async def incident(database: Database, id_: uuid.UUID) -> OneIncident:
-    """One of them, entity by entity, upstream first. NotFound."""
+    """Return one incident, entity by entity, upstream first. NotFound."""
     async with database.snapshot() as connection:
         found = (await store.named(connection, [id_])).get(id_)
         if found is None:

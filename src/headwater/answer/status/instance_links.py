@@ -82,7 +82,7 @@ class InstanceLinks:
         return [next(iter(mine)) for mine in found.values() if len(mine) == 1]
 
     async def expand(self, keys: Collection[Key], direction: str, steps: int) -> list[Step]:
-        """All links at once: they are known from the beginning."""
+        """Return all links at once: they are known from the beginning."""
         if Instances(self.entity) not in keys:
             return []
         found: list[Step] = []

@@ -89,7 +89,7 @@ class ReportView(msgspec.Struct, frozen=True):
 
 
 class Instance(msgspec.Struct, frozen=True):
-    """One instance: from when until when it is, what holds of it, its versions and its history, the latest first."""
+    """One instance: its period, what holds of it, its versions and its history, the latest first."""
 
     entity: str
     instance: str
@@ -104,7 +104,7 @@ class Instance(msgspec.Struct, frozen=True):
 
 
 class Period(msgspec.Struct, frozen=True):
-    """One instance, and from when until when it is; both null of a static one."""
+    """The period of one instance; both ends null for a static one."""
 
     instance: str
     start: dt.datetime | None
@@ -168,7 +168,7 @@ async def status(
 
 
 async def instance(database: Database, entity: str, key: str, *, as_of: dt.datetime | None = None) -> Instance:
-    """One instance, with its versions and reports. NotFound and InvalidPeriod as `status`; InvalidQuestion where a key names several."""
+    """Return one instance, with its versions and reports. NotFound and InvalidPeriod as `status`; InvalidQuestion if a key names several."""
     async with database.snapshot() as connection:
         held = await declared(connection, as_of)
         of, number = held.instances(entity), held.number(entity)
@@ -273,7 +273,7 @@ def _word(had: frozenset[Mark], *, over: bool) -> str:
 
 
 def _valid(had: frozenset[Mark]) -> bool:
-    """There, and nothing against it."""
+    """Return whether an instance exists and no mark speaks against it."""
     kinds = {mark.kind for mark in had}
     return "state" in kinds and not kinds & {"tainted", "inherited", "suspect", "quarantined", "deleted"}
 

@@ -220,7 +220,7 @@ def _inherited(
 async def _causes(
     connection: Connection, troubles: Mapping[uuid.UUID, _Trouble], doubts: Sequence[Doubt]
 ) -> dict[uuid.UUID, uuid.UUID]:
-    """For each trouble that another one upstream explains, the first of those: no trouble explains it in turn."""
+    """Return for each trouble that another one upstream explains the first of those, which no trouble explains in turn."""
     edges = await store.neighbours(connection, troubles)
     others = {edge.job for edge in edges} - troubles.keys()
     edges += await store.neighbours(connection, others)

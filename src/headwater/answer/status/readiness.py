@@ -37,7 +37,7 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Interval(msgspec.Struct, frozen=True):
-    """From the beginning of the first of some instances to the end of the last, which is not in it."""
+    """The interval from the beginning of the first of some instances to the end of the last, which is not in it."""
 
     start: dt.datetime
     end: dt.datetime
@@ -107,7 +107,7 @@ async def ready(
 async def waited(
     database: Database, news: News, asked: Sequence[Asked], seconds: float, *, intervals: bool = False
 ) -> Ready:
-    """As `ready`, asked again after each report about what they need, until all are ready or the time is over."""
+    """Ask `ready` again after each report about what the instances need, until all are ready or the time is over."""
     end = time.monotonic() + seconds
     while True:
         found, needed = await _look(database, asked, None, intervals)
@@ -172,7 +172,7 @@ async def _look(
 async def _spared(
     connection: Connection, held: StoredDeclarations, known: Mapping[str, Marks]
 ) -> dict[tuple[str, str], set[str]]:
-    """By (upstream, downstream) the incidents about columns of the one that the other does not use."""
+    """Return by (upstream, downstream) the incidents about columns of the one that the other does not use."""
     wrong = {mark.ref for marks in known.values() for mark in marks if mark.kind in _WRONG}
     found: dict[tuple[str, str], set[str]] = {}
     for incident, upstream, downstream in await incidents.spared(connection, [uuid.UUID(ref) for ref in wrong]):

@@ -41,7 +41,7 @@ async def search_everything(
     limit: int = 20,
     offset: int = 0,
 ) -> ScheduledResult:
-    """As `search.search`, with the schedules that have the words."""
+    """Search as `search.search` does, with the schedules that have the words."""
     narrow = {"namespace": namespace, "tag": tag, "owner": owner, "platform": platform}
     found = await search.search(database, q, type=type, **narrow, limit=limit, offset=offset)
     schedules = []

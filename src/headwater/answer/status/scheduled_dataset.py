@@ -17,7 +17,7 @@ class ScheduledDataset(catalog.Dataset, kw_only=True, tag="DATASET"):
 
 
 async def dataset(database: Database, namespace: str, name: str, as_of: dt.datetime | None = None) -> ScheduledDataset:
-    """As `catalog.dataset`. Raises NotFound."""
+    """Return what `catalog.dataset` returns, with schedules. Raises NotFound."""
     found = await catalog.dataset(database, namespace, name, as_of)
     async with database.snapshot() as connection:
         row = await node_row(connection, found.id)

@@ -213,7 +213,7 @@ _PLACED: OrderedDict[tuple[Any, Any], dict[uuid.UUID, set[str]]] = OrderedDict()
 
 
 async def _placed(connection: Connection, held: StoredDeclarations) -> dict[uuid.UUID, set[str]]:
-    """By the id of a name the entities that are declared to be stored under it."""
+    """Return the entities that are declared to be stored under each name, by the name's id."""
     rules = (await server_state.read(connection)).rules
     key = held.id, rules
     if key not in _PLACED:
@@ -261,7 +261,7 @@ class Contradiction(msgspec.Struct, frozen=True):
 
 
 class Contradictions(msgspec.Struct, frozen=True):
-    """By entity."""
+    """The contradictions between declarations and runs, by entity."""
 
     contradictions: list[Contradiction]
 

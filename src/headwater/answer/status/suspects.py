@@ -23,7 +23,7 @@ class Suspect(msgspec.Struct, frozen=True):
 
 
 class Suspects(msgspec.Struct, frozen=True):
-    """Those against which something speaks first, then the nearest."""
+    """The suspects of some instances: those against which something speaks first, then the nearest."""
 
     entity: str
     instances: list[str]

@@ -50,8 +50,10 @@ def restricted(
     condemned: Mapping[RunKey | Place, Columns],
     flows: Mapping[uuid.UUID, Iterable[WrittenDataset]],
 ) -> Spread:
-    """Those of `reached` that used a wrong column. `condemned`: runs and versions with their wrong columns; `flows`: by dataset, what jobs made
-    from it and how, in all their runs. A run that wrote nothing, and what no event says the columns of, may have used any column.
+    """Return those of `reached` that used a wrong column.
+
+    `condemned`: runs and versions with their wrong columns; `flows`: by dataset, what jobs made from it and how, in all
+    their runs. A run that wrote nothing, or of which no event reports columns, may have used any column.
     """
     ways: dict[_Flow, list[Way]] = {}
     for source, some_written in flows.items():

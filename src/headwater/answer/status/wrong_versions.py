@@ -274,7 +274,7 @@ def read_origin(kind: OriginKind, ref: str, columns: Sequence[str] = ()) -> Orig
 
 
 def run_ids(texts: Iterable[str]) -> set[uuid.UUID]:
-    """Those of the runs' names that are ids of events."""
+    """Return those of the runs' names that are ids of events."""
     found = set()
     for text in texts:
         with contextlib.suppress(ValueError):
@@ -382,7 +382,7 @@ def _repeat(search: Search, held: Sequence[Place], names: dict[uuid.UUID, NodeRo
 
 
 def _in_order(after: Mapping[uuid.UUID, set[uuid.UUID]], rank: Mapping[uuid.UUID, Any]) -> list[uuid.UUID]:
-    """All of these, each once and after those it needs, the lowest rank first; where they need each other, too."""
+    """Return all jobs, each once and after those it needs, the lowest rank first; also if they need each other."""
     before: dict[uuid.UUID, list[uuid.UUID]] = {}
     for job, needed in after.items():
         for other in needed:

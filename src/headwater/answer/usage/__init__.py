@@ -1,1 +1,1 @@
-"""From query logs: use, cost, and datasets that may be removed."""
+"""Answers from query logs: use, cost, and datasets that may be removed."""

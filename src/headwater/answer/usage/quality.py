@@ -103,7 +103,7 @@ async def quality(
     limit: int = 100,
     offset: int = 0,
 ) -> Quality:
-    """From the day `since` (30 days before the end) to the day `until` (today), both of them with. Raises InvalidQuestion."""
+    """Return the quality from the day `since` (30 days before the end) to the day `until` (today), both included. Raises InvalidQuestion."""
     if not 0.0 <= allowed_drop <= 1.0:
         raise InvalidQuestion("drop must be from 0 to 1", parameter="drop")
     last = until or dt.datetime.now(dt.UTC).date()

@@ -132,7 +132,7 @@ def _usage_view(row: store.UsageRow) -> DatasetUsage:
 
 
 def _readers(told: Sequence[Sequence[dict[str, Any]]]) -> list[Reader]:
-    """Those of all names of the dataset, who reads most first."""
+    """Return the readers of all names of the dataset, the one who reads most first."""
     merged: dict[tuple[str, str], Reader] = {}
     for one in (one for some in told for one in some):
         key = one["actor"], one.get("kind", "unknown")
