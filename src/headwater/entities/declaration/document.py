@@ -25,7 +25,7 @@ class Place(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """One mistake."""
+    """A mistake in a text, with its place."""
 
     file: str
     line: int

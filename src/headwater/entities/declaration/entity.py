@@ -1,4 +1,4 @@
-"""All that a person declares of one entity: what the graph computes with, and what is only kept and shown.
+"""The whole declaration of one entity: what the graph computes with, and what is only stored and shown.
 
 Defaults are filled in here: a reader of a declaration need not know them.
 """

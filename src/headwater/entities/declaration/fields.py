@@ -21,7 +21,7 @@ class Fields:
         self.who = ""
 
     def note(self, place: Place, message: str) -> None:
-        """One more problem."""
+        """Note one more problem."""
         self.problems.append(Problem(*place, f"{self.who}: {message}" if self.who else message))
 
     def mapping(self, part: Part, what: str, known: Sequence[str]) -> dict[str, Part]:
@@ -51,13 +51,13 @@ class Fields:
         return text
 
     def items(self, part: Part | None) -> list[Part]:
-        """One or several: what is no list is a list of one."""
+        """Return the items of a list; a part that is no list is a list of one."""
         if part is None or part.value is None:
             return []
         return part.value if isinstance(part.value, list) else [part]
 
     def texts(self, part: Part | None, what: str) -> tuple[str, ...]:
-        """One text or several; each once, in the order said."""
+        """Return one text or several; each once, in the order declared."""
         found: dict[str, None] = {}
         for each in self.items(part):
             if each.value is None:

@@ -152,7 +152,7 @@ def _named_item(fields: Fields, item: Part) -> tuple[str, Part] | None:
 
 
 def _choices(part: Part, place: Place) -> Part:
-    """Those of an `any_of`: a mapping is a list of its entries."""
+    """Return the choices of an `any_of`: a mapping is a list of its entries."""
     if not isinstance(part.value, dict):
         return part
     return Part([Part({name: what}, place, part.keys) for name, what in part.value.items()], place)
@@ -229,7 +229,7 @@ def _dates(fields: Fields, said: dict[str, Part], place: Place, what: str, kind:
 
 
 def _plain(part: Part) -> object:
-    """As written, without its places."""
+    """Return the part as written, without its places."""
     if isinstance(part.value, dict):
         return {word: _plain(each) for word, each in part.value.items()}
     return [_plain(each) for each in part.value] if isinstance(part.value, list) else part.value

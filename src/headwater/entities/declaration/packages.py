@@ -42,7 +42,7 @@ def with_packages(
 
 
 def _producer(package: PackageStatement) -> Producer:
-    """As a declaration would have it: one period in a run is the default, and is left out."""
+    """Return the producer as a declaration would name it: one period in a run is the default, and is left out."""
     return Producer(package.producer, max_periods=package.max_periods if package.max_periods > 1 else None)
 
 

@@ -51,7 +51,7 @@ def refused(problems: Iterable[Problem]) -> InvalidEntities:
 
 
 def entities(text: str | bytes, file: str, problems: list[Problem]) -> list[EntityDeclaration]:
-    """As `read`, problems added to a list. Entities that are wrong are among the found, as far as they could be read."""
+    """Read as `read` does, adding problems to a list. Entities that are wrong are in the result, as far as they could be read."""
     found: list[EntityDeclaration] = []
     for document in parts(text, file, problems):
         inside = document.value
@@ -73,7 +73,7 @@ def entities(text: str | bytes, file: str, problems: list[Problem]) -> list[Enti
 
 
 def entity(part: Part, problems: list[Problem]) -> EntityDeclaration | None:
-    """One entity; None where it cannot be said which."""
+    """Read one entity; None if it has no name to report it by."""
     fields = Fields(problems)
     if not isinstance(part.value, dict):
         fields.note(part.place, f"{describe_part(part)} is no entity; write `entity: NAME` and `period: day`")
@@ -228,7 +228,7 @@ def _frozen(fields: Fields, part: Part | None, instances: Instances | None) -> O
 
 
 def _begins(calendar: Calendar, text: str) -> int:
-    """With which instant a date or a period begins."""
+    """Return the instant at which a date or a period begins."""
     days = Calendar.every("day", calendar.spec.zone)
     try:
         return calendar.midnight(days.interval(keys.ordinal(days, text))[0].date())

@@ -35,7 +35,7 @@ def gathered(files: Iterable[tuple[str, str | bytes]]) -> Declaration:
 
 
 def whole(declared: Iterable[EntityDeclaration]) -> Declaration:
-    """One graph of these. InvalidEntities as `read` has it: what `Graph` refuses, renames that make no sense."""
+    """Build one graph of these. InvalidEntities as `read` raises it: for what `Graph` refuses, and renames that make no sense."""
     every = list(declared)
     by_name: dict[str, EntityDeclaration] = {}
     for each in every:

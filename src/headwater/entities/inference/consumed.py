@@ -100,7 +100,7 @@ def _proposals(down: Instances, up: Instances, reads: Sequence[Read]) -> Iterato
 
 
 def _units(down: Instances, reads: Sequence[Read]) -> Iterator[str]:
-    """By whole weeks, months … that are longer than my period; what never began anew is everything, though a year may be all that there is yet."""
+    """Yield whole weeks, months … that are longer than the period; reads that never began anew are of everything, though a year may be all so far."""
     grows = all(one.used.first == other.used.first for one, other in itertools.pairwise(reads))
     for unit, days in _DAYS.items():
         if days > _length(down) / 86_400:

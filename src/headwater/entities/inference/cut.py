@@ -177,7 +177,7 @@ def _short(offset: int) -> str:
 
 
 def _civil(days: Sequence[tuple[dt.date, dt.date]]) -> dict[str, str] | None:
-    """By how many days or months most of these last, and with which day they begin."""
+    """Return the period by how many days or months most of these last, and by the day with which they begin."""
     shapes = Counter(_shape(*each) for each in days)
     (unit, many), _ = max(shapes.items(), key=lambda item: (item[1], -item[0][1], item[0][0]))
     firsts = sorted(first for first, end in days if _shape(first, end) == (unit, many))

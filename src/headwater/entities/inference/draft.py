@@ -39,7 +39,7 @@ class Draft(NamedTuple):
 
 
 def written(draft: Draft) -> str:
-    """One document of YAML, without the line between documents."""
+    """Return one document of YAML, without the line between documents."""
     return "".join(f"{line}\n" for line in _lines(draft))
 
 

@@ -65,14 +65,14 @@ class Way(NamedTuple):
 
 
 class JobColumns(NamedTuple):
-    """That a job reads a dataset and writes another, in these ways; in none that is known where there are none."""
+    """The ways in which a job that reads a dataset writes another; no ways: none is known."""
 
     dataset: Dataset
     ways: Sequence[Way]
 
 
 class Carried:
-    """From columns of entities on. Ask for `unknown` and `learn` it, until there is nothing more; then `settled` tells."""
+    """The spread of wrong columns from entities. Ask for `unknown` and `learn` it, until nothing is unknown; then read `settled`."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class Carried:
                 self._waiting.append((entity, dataset))
 
     def _walk(self) -> None:
-        """As far as it is known."""
+        """Follow the columns as far as it is known what is made from them."""
         held: list[tuple[str, Dataset]] = []
         while self._waiting:
             origin, dataset = self._waiting.pop()
@@ -184,5 +184,5 @@ def _within(one: str, other: str) -> bool:
 
 
 def unknown(columns: Columns, known: Columns) -> Iterator[str]:
-    """Those of the columns that none of the known ones is."""
+    """Yield those of the columns that meet none of the known ones."""
     return (name for name in sorted(columns) if not meet(frozenset({name}), known))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Arc(NamedTuple):
-    """From a node to another, or to itself; `lag` is what is gained by following it and may be negative."""
+    """An arc from a node to another, or to itself; `lag` is the gain of following it and may be negative."""
 
     start: int
     end: int

@@ -55,7 +55,7 @@ class Edge:
         return self.spans.of(wanted & self._exist) & self.needed
 
     def hulls(self, starts: Int, ends: Int) -> tuple[Int, Int, Bool]:
-        """For each run of downstream instances, the hull of what it needs, and whether it needs all of the hull; (0, 0) for nothing."""
+        """Return for each run of downstream instances the hull of what it needs, and whether it needs all of the hull; (0, 0) for nothing."""
         exist = self._exist
         if not exist:
             return np.zeros_like(starts), np.zeros_like(starts), np.ones(starts.shape, dtype=np.bool_)
@@ -71,7 +71,7 @@ class Edge:
         return self.spans.touching(changed & self.needed, exist)
 
     def first_needed(self, affected: Int, changed: Ordinals) -> Int:
-        """For each downstream instance of `affected(changed)`, ascending, the first upstream one of `changed` that it needs."""
+        """Return for each downstream instance of `affected(changed)`, ascending, the first upstream one of `changed` that it needs."""
         return self.spans.first_of(affected, changed & self.needed)[0]
 
     def incomplete(self, among: Ordinals | None = None) -> Ordinals:
@@ -135,7 +135,7 @@ def spans(downstream: Calendar, upstream: Calendar, meaning: Meaning) -> Spans:
 
 
 def _counted(downstream: Calendar, upstream: Calendar, steps: int, ordinals: Int) -> tuple[Int, Int, Bool]:
-    """So many upstream periods before those that overlap mine, or after them."""
+    """Return so many upstream periods before those that overlap mine, or after them."""
     if steps < 0:
         high = upstream.floor(downstream.begins(ordinals))
         low = high + steps

@@ -163,7 +163,7 @@ class Graph:
         return [link for link in links if link.dependency is None or state in link.dependency.states]
 
     def every(self, name: str) -> Ordinals:
-        """All instances that an entity may ever have, one object for equal ones; of a static one version 0. KeyError for an unknown name."""
+        """Return all instances that an entity may ever have, one object for equal ones; of a static one version 0. KeyError for an unknown name."""
         return self._every[name]
 
     def cyclic(self, component: tuple[str, ...]) -> bool:

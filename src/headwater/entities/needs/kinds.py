@@ -42,7 +42,7 @@ class TimeSeries(NamedTuple):
         return edge.affected(changed, exist)
 
     def repair(self, tainted: Ordinals) -> Repair:
-        """All of them."""
+        """Return the repair that makes all of them again."""
         return Repair(tainted)
 
 
@@ -57,11 +57,11 @@ class Sliding(NamedTuple):
         return f"last {self.window}"
 
     def tainted(self, edge: Edge, changed: Ordinals, exist: Ordinals) -> Ordinals:
-        """As of a time series: the window is in the edge's dates."""
+        """Return the affected instances, as of a time series: the window is in the edge's dates."""
         return edge.affected(changed, exist)
 
     def repair(self, tainted: Ordinals) -> Repair:
-        """All of them."""
+        """Return the repair that makes all of them again."""
         return Repair(tainted)
 
 
@@ -93,7 +93,8 @@ class Snapshot(NamedTuple):
 
 
 def carried(bad: Ordinals, exist: Ordinals, cuts: Ordinals = NONE) -> Ordinals:
-    """These and every one after them that exists, as far as the next cut: an instance that did not use the one before.
+    """Return these and every one after them that exists, as far as the next cut: an instance that did not use the one
+    before.
 
     A cut that is bad itself is bad, and so are those after it. One that is missing passes on what is wrong: the next one carries on from the last
     that is there. O(r log r), no matter how long the chain.
@@ -145,7 +146,7 @@ class Cumulative(NamedTuple):
     default_dates: str = "same"
 
     def revisions(self, data: Calendar, periods: Int) -> Revisions:
-        """All there will be of each data period: its process periods, and those of corrections."""
+        """Return all revisions there will be of each data period: its process periods, and those of corrections."""
         process = self.process.calendar
         first = process.floor(data.begins(periods))
         end = process.ceil(data.begins(periods + 1)) + self.corrections

@@ -1,7 +1,8 @@
-"""From some instances over links to all that these lead to, with the stream or against it: what `taint.py` asks, and nothing of what it means.
+"""A walk from some instances over links to all that these lead to, with the stream or against it. `taint.py` asks; the
+walk knows no meaning.
 
-Entities go in topological order, each once. Where a cycle is, its components go round until nothing is new: each time only with what was new, and
-chains of an entity with itself are closed at once (`chains.py`).
+Entities go in topological order, each once. In a cycle, its components go round until nothing is new: each time only
+with what was new, and chains of an entity with itself are closed at once (`chains.py`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -66,7 +67,7 @@ class Walk:
         return self.graph.upstream(name) if self.forward else self.graph.downstream(name)
 
     def ends(self, link: Link) -> tuple[str, str]:
-        """From whom to whom a link leads."""
+        """Return the entity that a link leads from, and the one that it leads to."""
         return (link.upstream, link.downstream) if self.forward else (link.downstream, link.upstream)
 
     def exist(self, name: str) -> Ordinals:
@@ -98,7 +99,7 @@ class Walk:
         return reached
 
     def _round(self, component: tuple[str, ...], reached: dict[str, Ordinals], roots: Mapping[str, Ordinals]) -> None:
-        """All that a component comes to by itself, worked off in the order in which it is come to, which is that of time."""
+        """Reach all that a component reaches by itself, in the order in which it is reached, which is that of time."""
         fresh = {name: reached.pop(name) for name in component if name in reached}
         chained: dict[int, Map | None] = {}
         while fresh:
@@ -203,7 +204,7 @@ class Walk:
         return self._hulls.get(id(calendar), NONE)
 
     def step(self, link: Link, some: Ordinals, among: Ordinals, *, forward: bool) -> Ordinals:
-        """Over one link: which of `among` need any of `some`; or, against the stream, which of them any of `some` needs."""
+        """Return over one link those of `among` that need any of `some`; or, against the stream, those that any of `some` needs."""
         cuts = self._cuts(link)
         if forward:
             return self._affected(link, some, among, cuts) - cuts if some else NONE

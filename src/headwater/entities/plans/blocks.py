@@ -42,11 +42,11 @@ class Block:
         self.numbered: Int | None = None  # of a knot: the number of each place
 
     def add(self, name: str, made: ProducerRuns, instances: Ordinals) -> None:
-        """One more entity that the same runs make."""
+        """Add one more entity that the same runs make."""
         self.made[name], self.instances[name] = made, instances
 
     def close(self) -> None:
-        """Nothing is added any more."""
+        """Close the block: count its runs and items. No entity can be added afterwards."""
         self.runs = NONE.union(*(made.runs(self.instances[name]) for name, made in self.made.items()))
         items = -((self.runs.starts - self.runs.ends) // self.most)
         self._before = np.cumsum(items) - items
@@ -130,7 +130,7 @@ class Stage:
         return sum(block.count for block in self.blocks)
 
     def number(self, start: int, newest_first: bool) -> None:
-        """Its items are numbered from `start` on."""
+        """Number the items from `start` on."""
         self.start = start
         for block in self.blocks:
             block.start = start
@@ -209,7 +209,7 @@ class Grouping:
         return found
 
     def stages(self) -> list[Stage]:
-        """All stages, closed, in order of execution, with their levels; `needs` are indexes into this list."""
+        """Return all stages, closed, in order of execution, with their levels; `needs` are indexes into this list."""
         for stage in self._stages:
             for block in stage.blocks:
                 block.close()

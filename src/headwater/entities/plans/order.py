@@ -151,7 +151,7 @@ def _take_turns(graph: Graph, stage: Stage, inner: Sequence[Link]) -> None:
 
 
 def _ends(graph: Graph, name: str, block: Block) -> Int:
-    """For each item, the instant at which the last instance that it makes ends."""
+    """Return for each item the instant at which the last instance that it makes ends."""
     own = graph.entities[name].instances
     assert own is not None, name  # what is static is in no knot
     members = block.instances[name].members()

@@ -53,7 +53,7 @@ class Item(NamedTuple):
 
     @property
     def interval(self) -> tuple[dt.datetime, dt.datetime] | None:
-        """From when to when its runs are, in the calendar's zone; None of what has no periods."""
+        """The interval of its runs, in the calendar's zone; None for an item without periods."""
         if self.calendar is None:
             return None
         return self.calendar.interval(self.runs.first)[0], self.calendar.interval(self.runs.end - 1)[1]
@@ -72,7 +72,7 @@ class Group(NamedTuple):
 
 
 class Plan:
-    """Made by `plan`. Items are computed where they are asked for.
+    """A plan of repair, made by `plan`. Items are computed when they are asked for.
 
     count: how many items. wrong: all that was given. makes: what the plan makes right, by entity.
     unrepairable: by reason. left: older snapshots that stay wrong (`wont_fix`). degraded: they need something of these two, so that no run would
@@ -128,11 +128,11 @@ class Plan:
         return priority.turns(self.graph, self.stages, self._makers, self.tiers, self.seconds)
 
     def page(self, offset: int, limit: int) -> list[Item]:
-        """At most `limit` items from number `offset` on; fewer, or none, at the end."""
+        """Return at most `limit` items from number `offset` on; fewer, or none, at the end."""
         return [self.item(number) for number in range(max(offset, 0), min(offset + limit, self.count))]
 
     def items(self) -> Iterator[Item]:
-        """All, one after the other."""
+        """Yield all items, one after the other."""
         return (self.item(number) for number in range(self.count))
 
     def item(self, number: int) -> Item:
@@ -276,7 +276,7 @@ def _descend(graph: Graph, exist: Sets, wrong: Sets, never: Sets, restore: Sets)
 
 
 def _union(*sets: Sets) -> dict[str, Ordinals]:
-    """By entity, of which there is any."""
+    """Return the union of sets by entity, without empty ones."""
     found: dict[str, Ordinals] = {}
     for each in sets:
         for name, some in each.items():

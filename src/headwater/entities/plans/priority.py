@@ -101,7 +101,7 @@ def _own(stage: Stage, tiers: Mapping[str, str]) -> dict[Tier, Ordinals]:
 
 
 def _takes(stage: Stage, seconds: Mapping[str, float], *, in_turn: bool) -> float:
-    """From the start of an item to its end; of what goes one by one to the end of the last."""
+    """Return the seconds from the start of an item to its end; for items that go one by one, to the end of the last."""
     found = 0.0
     for block in stage.blocks:
         if block.action == "rerun" and block.producer is not None:

@@ -43,19 +43,19 @@ class ProducerRuns(NamedTuple):
     chained: bool = False
 
     def runs(self, instances: Ordinals) -> Ordinals:
-        """All runs that it takes to make these."""
+        """Return all runs that it takes to make these."""
         return instances if self.spans is None else self.spans.of(instances)
 
     def instances(self, runs: Ordinals, among: Ordinals) -> Ordinals:
-        """Those of `among` that any of these runs makes."""
+        """Return those of `among` that any of these runs makes."""
         return runs & among if self.spans is None else self.spans.touching(runs, among)
 
     def possible(self, instances: Ordinals) -> Ordinals:
-        """Those that some run makes; of the others the run would be outside its calendar."""
+        """Return those that some run makes; the runs of the others would be outside the calendar."""
         return instances if self.spans is None else self.spans.touching(self.spans.of(instances), instances)
 
     def last(self, instances: Int) -> Int:
-        """For each possible instance, the run after which it exists."""
+        """Return for each possible instance the run after which it exists."""
         return instances if self.spans is None else self.spans.bounds(instances)[1] - 1
 
 

@@ -43,7 +43,7 @@ class Limits(NamedTuple):
 
 
 class Seconds(NamedTuple):
-    """Both figures of a length of time."""
+    """The median and the 95th percentile of a length of time."""
 
     p50: float
     p95: float
@@ -188,7 +188,7 @@ def _placed(
 
 
 def _readers(items: list[Item]) -> list[list[int]]:
-    """By number which items need it."""
+    """Return for each number the items that need it."""
     readers: list[list[int]] = [[] for _ in items]
     for item in items:
         for need in item.needs.members().tolist():

@@ -17,7 +17,8 @@ _KEPT = 8
 
 
 class Inputs(NamedTuple):
-    """As `plan` takes them. `fresh`: an instance is right only when it was made since; otherwise when nothing is wrong of it any more.
+    """The inputs of `plan`. `fresh`: an instance is right only when it was made since; otherwise when nothing is wrong
+    of it any more.
 
     restore: by entity (start, end, seq of the stored version) of the instances that go back to one. seconds: of a period, by producer, at the median.
     """
@@ -32,7 +33,7 @@ class Inputs(NamedTuple):
     seconds: Mapping[str, float] = {}
 
     def text(self) -> str:
-        """As JSON."""
+        """Return the inputs as JSON."""
         return json.dumps(
             {
                 "wrong": _runs(self.wrong),
@@ -64,11 +65,11 @@ class Inputs(NamedTuple):
 
     @property
     def restorable(self) -> Sets:
-        """As `plan` takes it."""
+        """The restorable instances as `plan` takes them."""
         return {name: Ordinals((start, end) for start, end, _ in rows) for name, rows in self.restore.items()}
 
     def goes_back(self, some: Sets) -> Iterator[tuple[str, Ordinals, int]]:
-        """(entity, instances, seq of the version) of those of `some` that are restored."""
+        """Yield (entity, instances, seq of the version) of those of `some` that are restored."""
         for name, instances in some.items():
             for start, end, seq in self.restore.get(name, ()):
                 if those := instances & Ordinals.between(start, end):
@@ -93,7 +94,7 @@ def planned(held: StoredDeclarations, inputs: Inputs) -> Plan:
 
 
 def producers(held: StoredDeclarations) -> dict[str, Producer]:
-    """By entity who makes it; of several the first that is declared."""
+    """Return the producer of each entity; if several are declared, the first."""
     return {name: _producer(one) for name, one in held.declared.items() if one.produced_by}
 
 

@@ -1,7 +1,9 @@
-"""At what time of day a plan's items may begin: from one time to another, as the clock on the wall of a zone shows.
+"""The time of day at which a plan's items may begin: from one time to another, as the clock on the wall of a zone
+shows.
 
-There is one opening a day. What the clock leaves out is not there, so an opening that lies in a gap is none; where the clock goes back, an opening
-begins and ends at the first of two equal times. Refuses to look at a clock: every question says when it is.
+There is one opening a day. Times that the clock leaves out do not exist, so an opening that lies in a gap is none;
+where the clock goes back, an opening begins and ends at the first of two equal times. Nothing here looks at a clock:
+every question gives the time.
 """
 
 import datetime as dt
@@ -17,7 +19,7 @@ _TIMES = re.compile("([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0
 
 
 class Window(NamedTuple):
-    """From `start` until `end`, seconds after midnight of the day it opens; `end` is later, by less than a day."""
+    """A daily opening from `start` until `end`, seconds after midnight of the day it opens; `end` is later, by less than a day."""
 
     start: int
     end: int
@@ -25,7 +27,7 @@ class Window(NamedTuple):
 
     @classmethod
     def of(cls, between: str, tz: str) -> "Window | None":
-        """Of `22:00-06:00`, past midnight where the second time is the earlier one. None if unset.
+        """Read a window such as `22:00-06:00`, past midnight if the second time is the earlier one. None if unset.
 
         InvalidPlan where that is no window, InvalidCalendar where there is no such zone.
         """
@@ -50,7 +52,7 @@ class Window(NamedTuple):
         return cls(start, end if end > start else end + DAY, tz)
 
     def opening(self, instant: int) -> tuple[int, int]:
-        """From when to when: the opening that an instant is in, or the next one."""
+        """Return the start and end of the opening that an instant is in, or of the next one."""
         clock = zone(self.zone)
         today = int(clock.local(np.array([instant]))[0]) // DAY
         # Begun yesterday, or after days that were left out.
@@ -65,7 +67,7 @@ class Window(NamedTuple):
         return moment(opens) if opens > seconds(at) else None
 
     def over(self, instant: int, work: float) -> float:
-        """So many seconds after an instant that many seconds of openings are over. Days of 23 or 25 hours count as others here."""
+        """Return the seconds after an instant until `work` seconds of openings are over. Days of 23 or 25 hours count as others here."""
         opens, closes = self.opening(instant)
         here = closes - max(opens, instant)
         if work <= here:

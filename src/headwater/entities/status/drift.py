@@ -13,11 +13,12 @@ from headwater.entities.time.zones import seconds
 
 
 class Drift(NamedTuple):
-    """No instance is in two of these.
+    """The differences between status and storage. No instance is in two of these.
 
-    agree: both have it. retention: status has it, storage does not, and it is older than it is kept. external: the same, and it is not.
-    unknown: storage has it and status does not. unfinished: the same of a period that is not over. underway: one of them has it, and a run or a plan
-    is making it, or something was said of it while storage was listed: who looks again later will know.
+    agree: both have it. retention: status has it, storage does not, and it is past its retention. external: the same,
+    and it is not. unknown: storage has it and status does not. unfinished: the same of a period that is not over.
+    underway: one of them has it, and a run or a plan is making it, or a report about it came while storage was listed:
+    a later look will show which.
     """
 
     agree: Ordinals
@@ -42,7 +43,8 @@ def drift(marks: Marks, stored: Ordinals, *, over: Ordinals, expired: Ordinals, 
 
 
 def expired(instances: Instances | None, retention: Length | None, now: dt.datetime) -> Ordinals:
-    """Those whose periods ended longer ago than they are kept: days and months by the clock of the calendar's zone, hours by a stopwatch.
+    """Return the instances whose periods ended longer ago than the retention: days and months by the clock of the
+    calendar's zone, hours by a stopwatch.
 
     None without a retention or without periods.
     """

@@ -31,7 +31,7 @@ class Together:
         return numbers >> _WIDTH, (numbers & ((1 << _WIDTH) - 1)) - _MIDDLE
 
     def union(self, sets: Mapping[str, Ordinals]) -> Ordinals:
-        """All of them as one set. KeyError for a name that has no rank."""
+        """Return all of them as one set. KeyError for a name that has no rank."""
         some = sorted((self.rank[name], each) for name, each in sets.items() if each)
         if not some:
             return NONE
@@ -40,7 +40,7 @@ class Together:
         return Ordinals.joined(self.at(ranks, starts), self.at(ranks, ends))
 
     def apart(self, some: Ordinals) -> dict[str, Ordinals]:
-        """By name; of those that have any. Sets that are one run are one object where they are equal."""
+        """Return a set by name, without empty ones. Sets that are one run are one object if they are equal."""
         ranks, starts = self.ordinals(some.starts)
         ends = starts + (some.ends - some.starts)
         bounds = np.flatnonzero(np.diff(ranks, prepend=-1, append=-1)).tolist()
@@ -57,7 +57,7 @@ class Together:
 
 
 def counted(some: Ordinals, until: Int) -> Int:
-    """For each number how many of the set are less."""
+    """Return for each number how many members of the set are less."""
     before = np.concatenate(([0], np.cumsum(some.ends - some.starts)))
     run = np.searchsorted(some.starts, until, "left")
     last = np.maximum(run - 1, 0)

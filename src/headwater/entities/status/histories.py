@@ -29,7 +29,7 @@ class Readers(NamedTuple):
     most: Int
 
     def where(self, some: Bool | Int) -> "Readers":
-        """These rows only."""
+        """Return only these rows."""
         return Readers._make(column[some] for column in self)
 
 
@@ -52,5 +52,5 @@ class Histories(NamedTuple):
 
     @classmethod
     def unknown(cls, graph: Graph, there: Mapping[str, Ordinals]) -> "Histories":
-        """Nothing was recorded: what is declared counts."""
+        """Return histories without any record: what is declared counts."""
         return cls(graph, tuple(graph.entities), there, {}, there, {}, {}, {})

@@ -68,15 +68,15 @@ class Marks(Mapping[Mark, Ordinals]):
         return self.of("tainted", "inherited", "suspect", "quarantined", "deleted")
 
     def within(self, window: Ordinals) -> "Marks":
-        """Only of these instances."""
+        """Return the marks of only these instances."""
         return Marks({mark: some & window for mark, some in self._held.items()})
 
     def with_(self, changes: Mapping[Mark, Ordinals]) -> "Marks":
-        """These marks on these instances besides."""
+        """Return the marks with these marks added to these instances."""
         return Marks({**self._held, **{mark: self.get(mark, NONE) | some for mark, some in changes.items()}})
 
     def without(self, changes: Mapping[Mark, Ordinals]) -> "Marks":
-        """These marks taken from these instances."""
+        """Return the marks with these marks taken from these instances."""
         return Marks({mark: some - changes[mark] if mark in changes else some for mark, some in self._held.items()})
 
     def at(self, ordinal: int) -> frozenset[Mark]:
@@ -97,7 +97,7 @@ class Marks(Mapping[Mark, Ordinals]):
 
 
 def by_entity(rows: Iterable[tuple[int, str, str, int, int]]) -> dict[int, Marks]:
-    """(entity, kind, ref, start, end) as marks by entity. Kinds that are not known here, of a later version, are left alone."""
+    """Return rows of (entity, kind, ref, start, end) as marks by entity. Kinds that are not known here, of a later version, are ignored."""
     found: dict[int, dict[Mark, list[tuple[int, int]]]] = {}
     for entity, kind, ref, start, end in rows:
         if kind in KINDS:
@@ -111,9 +111,8 @@ def _of(runs: list[tuple[int, int]]) -> Ordinals:
 
 
 def replayed(changes: Iterable[tuple[str, str, int, int, bool]]) -> Marks:
-    """(kind, ref, start, end, added) in the order in which they came to be known, as what held after the last. Linear in changes and in the
-    stretch that they are about, not in the product of changes and runs.
-    """
+    """Return the marks after the last of changes (kind, ref, start, end, added), in the order in which they were
+    recorded. Linear in changes and in the stretch that they are about, not in the product of changes and runs."""
     told: dict[Mark, list[tuple[int, int, bool]]] = {}
     for kind, ref, start, end, added in changes:
         if kind in KINDS:

@@ -122,7 +122,7 @@ def _late(name: str, late: Ordinals, marks: Marks) -> Iterator[Missing]:
 
 
 def _by_ref(marks: Marks, kinds: tuple[Kind, ...], among: Ordinals) -> Iterator[tuple[str, Ordinals]]:
-    """For each ref, in order, the instances that no ref before it has."""
+    """Yield for each ref, in order, the instances that no ref before it has."""
     if not among:
         return
     found: dict[str, Ordinals] = {}

@@ -20,10 +20,12 @@ Pairs = Set[tuple[str, str]]
 
 
 class Spread:
-    """From these versions, current ones and past ones, on. `current`, `past`: by entity, with those it began from; nothing of which is none.
+    """The spread of wrong versions from some, current ones and past ones. `current`, `past`: by entity, with those it
+    began from, without empty ones.
 
-    `exact`: of the current ones those for which a way is known over nothing but what was recorded. InvalidEntities where one is no entity.
-    unaffected: who is not wrong though they used what is, for what is wrong of it is not what they used.
+    `exact`: those of the current ones that are reached over recorded reads alone. InvalidEntities if a name is no
+    entity. unaffected: pairs of entities of which the second is not wrong though it used the first: what is wrong of
+    the first is not what the second used.
     """
 
     def __init__(self, known: Histories, current: Sets, past: Sets, unaffected: Pairs = frozenset()) -> None:
@@ -56,7 +58,7 @@ class Spread:
 
 
 class _Round:
-    """`recorded`: over nothing but what was recorded."""
+    """One spread from the same versions. `recorded`: over recorded reads alone."""
 
     def __init__(self, known: Histories, current: Sets, past: Sets, unaffected: Pairs, *, recorded: bool) -> None:
         self._known = known

@@ -55,7 +55,7 @@ class Prospect(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Not ready, and waiting is over for something that it lacks."""
+        """True if it is not ready, and waiting is over for something that it lacks."""
         return any(each.outcome == "failed" for each in self.missing)
 
 
@@ -81,7 +81,8 @@ class Readiness(NamedTuple):
 
 
 def windows(graph: Graph, entity: str, ordinals: Ordinals, state: str | None = None) -> dict[str, Ordinals]:
-    """By upstream entity, the instances whose marks have to be known to say whether these are ready; of one state only.
+    """Return by upstream entity the instances whose marks must be known to decide whether these are ready; only for
+    `state` if that is given.
 
     NotFound for an unknown entity, InvalidQuestion for an unknown state.
     """
@@ -159,7 +160,7 @@ _needs: weakref.WeakKeyDictionary[Graph, dict[str, dict[str, _Groups]]] = weakre
 
 
 def _asked(graph: Graph, entity: str, state: str | None) -> Mapping[str, _Groups]:
-    """By state its groups, in the order declared; a dependency without a group is one of its own."""
+    """Return the groups of each state, in the order declared; a dependency without a group is one of its own."""
     if entity not in graph.entities:
         raise NotFound(f"there is no entity {entity!r}", entity=entity)
     plans = _needs.setdefault(graph, {})

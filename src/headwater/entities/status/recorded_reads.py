@@ -107,7 +107,7 @@ class _Recorded:
         self.beyond = Ordinals()
 
     def _numbered(self) -> Int:
-        """For each read, a number that grows with the rows, by version and upstream."""
+        """Return for each read a number that grows with the rows, by version and upstream."""
         seq = self._reads.seq
         self._seqs = seq[np.append(True, seq[1:] != seq[:-1])[: seq.size]]
         return self._of(self._reads.seq, self._reads.upstream)
@@ -139,7 +139,7 @@ class _Recorded:
         )
 
     def _plain(self, there: Mapping[str, Ordinals]) -> Bool:
-        """For each read, whether its version used the upstream as declared. The links of the others are cut."""
+        """Return for each read whether its version used the upstream as declared. The links of the others are cut."""
         versions, reads = self._versions, self._reads
         plain = np.zeros(reads.seq.size, dtype=np.bool_)
         one = _times(versions.seq)[self._known.row] == 1
@@ -228,7 +228,7 @@ class _Recorded:
             self._cuts[id(link)] = Ordinals.joined(start, start + self._known.end[some] - self._known.start[some])
 
     def _readers(self, plain: Bool) -> dict[tuple[str, bool], Readers]:
-        """All that was read but for what is plain, by upstream and whether its version is past now."""
+        """Return all reads but the plain ones, by upstream and whether its version is past now."""
         versions, reads = self._versions, self._reads
         pieces = self._pieces.where(versions.complete[self._pieces.row])
         seq = versions.seq[pieces.row]

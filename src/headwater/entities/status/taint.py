@@ -108,7 +108,7 @@ class Reached:
 
 
 def tainted(graph: Graph, roots: Mapping[str, Ordinals], facts: Facts = NOTHING) -> Reached:
-    """Everything that is wrong because the instances of `roots`, by entity, are. They need not exist.
+    """Return everything that is wrong because the instances of `roots`, by entity, are. They need not exist.
 
     InvalidEntities where a root is no entity.
     """

@@ -30,7 +30,7 @@ _EARLIEST, _LATEST = ((date - dt.date(1970, 1, 1)).days * DAY for date in (FIRST
 
 
 class Spec(NamedTuple):
-    """All that a calendar is. Calendars of equal specs are the same object, so what is computed for one serves all."""
+    """The definition of a calendar. Calendars of equal specs are the same object, so what is computed for one serves all."""
 
     zone: str
     week_start: int
@@ -43,7 +43,8 @@ class Spec(NamedTuple):
 
 
 class Calendar:
-    """Made by `every`, `cron` or `table`, or by `Instances.of` from a declaration. Ordinals are first ≤ k < end; b(end) ends the last one."""
+    """A calendar, made by `every`, `cron` or `table`, or by `Instances.of` from a declaration. Ordinals are first ≤ k <
+    end; b(end) ends the last one."""
 
     first: int
     end: int
@@ -135,10 +136,11 @@ class Calendar:
         return moment(int(start)).astimezone(self.zone.info), moment(int(end)).astimezone(self.zone.info)
 
     def wall(self, ordinals: Int) -> tuple[Int, Int]:
-        """From and until which local time each period is, as it is meant: midnight, even where a gap begins it at one o'clock.
+        """Return the local times from and until which each period is, as it is meant: midnight, even if a gap begins it
+        at one o'clock.
 
-        Neither goes back as ordinals grow. Of hours, cron and tables: the least and the furthest that the clock shows, so that both passes of an
-        hour that is repeated are that hour. first ≤ k < end.
+        Neither goes back as ordinals grow. For hours, cron and tables: the least and the furthest that the clock shows,
+        so that both passes of an hour that is repeated are that hour. first ≤ k < end.
         """
         if self.civil is not None:
             nominal = self._nominal[ordinals - self.first]
@@ -146,7 +148,7 @@ class Calendar:
         return self.zone.local_from(self.begins(ordinals)), self.zone.local_until(self.begins(ordinals + 1))
 
     def nominal(self, ordinal: int) -> int | None:
-        """For a calendar of days and above: the number of a period, counting dates that never existed. None if it is outside."""
+        """Return for a calendar of days and above the number of a period, counting dates that never existed. None if it is outside."""
         place = ordinal - self.first
         return int(self._nominal[place]) if self.civil is not None and 0 <= place < self._nominal.size else None
 

@@ -19,7 +19,7 @@ _EPOCH = dt.date(1970, 1, 1)
 
 
 class Civil(NamedTuple):
-    """Every `many` units from the anchor on, `offset` seconds after local midnight."""
+    """The periods of every `many` units from the anchor on, `offset` seconds after local midnight."""
 
     unit: str
     many: int

@@ -106,7 +106,7 @@ def parsed(text: str) -> tuple[frozenset[int], ...]:
 
 
 def _part(text: str, low: int, high: int, names: dict[str, int]) -> set[int] | None:
-    """One member of a list. None where it makes no sense."""
+    """Read one member of a list. None if it makes no sense."""
     span, slash, step = text.partition("/")
     if slash and not (step.isdecimal() and int(step) > 0):
         return None

@@ -48,7 +48,7 @@ class Custom(NamedTuple):
         return cls(*(_rows(word, said[word]) if word in said else () for word in DIRECTIONS))
 
     def rows(self, direction: str) -> Rows:
-        """Those of one table."""
+        """Return the rows of one table."""
         return self.needs if direction == NEEDS else self.affects
 
 
@@ -72,7 +72,7 @@ def _rows(word: str, said: object) -> Rows:
 
 
 def spaced(text: str) -> str:
-    """Without spaces around it, and around its dots."""
+    """Return the text without spaces around it, and around its dots."""
     return "..".join(each.strip() for each in text.split(".."))
 
 

@@ -84,7 +84,8 @@ def earliest(local: Int, by: Length) -> Int:
 
 
 def latest(local: Int, by: Length) -> Int:
-    """As `earliest`, for the end of a window: what is beyond the end of a shorter month comes to that month's end, not to its last day's start."""
+    """Return times as `earliest` does, for the end of a window: a day beyond the end of a shorter month becomes that
+    month's end, not its last day's start."""
     return _moved(local, by, late=True)
 
 

@@ -46,11 +46,11 @@ class Instances(NamedTuple):
         return Ordinals.between(first, self.calendar.end if self.end is None else self.end)
 
     def begun(self, now: Instant) -> Ordinals:
-        """Those that have begun by now."""
+        """Return those that have begun by now."""
         return self.all & self.calendar.covering(int(self.calendar.begins([self.calendar.first])[0]), now)
 
     def over(self, now: Instant) -> Ordinals:
-        """Those that have ended by now: a week that is not over is no instance yet."""
+        """Return those that have ended by now: a week that is not over is no instance yet."""
         return self.all & self.calendar.within(int(self.calendar.begins([self.calendar.first])[0]), now)
 
 

@@ -72,7 +72,7 @@ def ordinal(calendar: Calendar, text: str) -> int:
 
 
 def _example(calendar: Calendar) -> str:
-    """That of a time in 2024, or the first one."""
+    """Return the key of a period in 2024, or of the first one."""
     new_year = seconds(dt.datetime(2024, 7, 1, tzinfo=dt.UTC))
     try:
         return key(calendar, calendar.at(new_year))
@@ -142,7 +142,7 @@ def _date(text: str) -> dt.date | None:
 
 
 def _begun(calendar: Calendar, text: str) -> int | None:
-    """By the instant with which the period begins."""
+    """Return the ordinal of a text that is the instant at which a period begins; None for another text."""
     match = _HOUR.fullmatch(text)
     if match is None:
         return None

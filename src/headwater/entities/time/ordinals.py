@@ -30,9 +30,9 @@ class Ordinals:
     ends: Int
 
     def __init__(self, runs: Iterable[tuple[int, int]] = ()) -> None:
-        """From half-open (start, end) pairs in any order; they may overlap and touch, and an empty one adds nothing.
+        """Join half-open (start, end) pairs in any order; they may overlap and touch, and an empty one adds nothing.
 
-        ValueError where an end is before its start.
+        ValueError if an end is before its start.
         """
         pairs = np.array(list(runs), dtype=np.int64).reshape(-1, 2)
         self._become(*_joined(pairs[:, 0], pairs[:, 1]))
@@ -50,7 +50,7 @@ class Ordinals:
 
     @classmethod
     def joined(cls, starts: ArrayLike, ends: ArrayLike) -> "Ordinals":
-        """As `Ordinals(runs)`, of two arrays."""
+        """Return the same as `Ordinals(runs)`, from two arrays."""
         return _sorted(*_joined(np.asarray(starts, dtype=np.int64), np.asarray(ends, dtype=np.int64)))
 
     @classmethod
@@ -87,20 +87,20 @@ class Ordinals:
 
     @property
     def end(self) -> int:
-        """One more than the greatest ordinal. ValueError where there is none."""
+        """One more than the greatest ordinal. ValueError if there is none."""
         if not self.ends.size:
             raise ValueError("an empty set has no last ordinal")
         return int(self.ends[-1])
 
     def members(self) -> Int:
-        """Every ordinal, ascending: for what is done one by one. Costs 8 bytes for each."""
+        """Return every ordinal, ascending, to visit one by one. Costs 8 bytes for each."""
         lengths = self.ends - self.starts
         before = np.cumsum(lengths) - lengths
         found: Int = np.arange(self.count, dtype=np.int64) + np.repeat(self.starts - before, lengths)
         return found
 
     def contains(self, ordinals: ArrayLike) -> Bool:
-        """For each ordinal of an array, whether it is a member."""
+        """Return for each ordinal of an array whether it is a member."""
         asked = np.asarray(ordinals, dtype=np.int64)
         if not self.starts.size:
             return np.zeros(asked.shape, dtype=np.bool_)
@@ -109,7 +109,7 @@ class Ordinals:
         return held
 
     def meets(self, low: Int, high: Int) -> Bool:
-        """For each low ≤ ordinal < high of two arrays, whether any of it is a member."""
+        """Return for each low ≤ ordinal < high of two arrays whether any of it is a member."""
         if not self.starts.size:
             return np.zeros(low.shape, dtype=np.bool_)
         run = np.searchsorted(self.ends, low, "right")
@@ -117,7 +117,8 @@ class Ordinals:
         return some
 
     def union(self, *others: "Ordinals") -> "Ordinals":
-        """In any of them. O(r log r) of all runs together; of two, one that is a single run around the other is the answer itself."""
+        """Return the ordinals in any of them. O(r log r) of all runs together; of two, one that is a single run around
+        the other is the answer itself."""
         some = [each for each in (self, *others) if each.starts.size]
         if len(some) < 2:
             return some[0] if some else NONE
@@ -133,7 +134,7 @@ class Ordinals:
         )
 
     def intersection(self, other: "Ordinals") -> "Ordinals":
-        """In both. O(r log r); where one is a single run, the other is cut to it, and is itself where it lies within."""
+        """Return the ordinals in both. O(r log r); if one is a single run, the other is cut to it, and is itself if it lies within."""
         for one, around in ((self, other), (other, self)):
             if not one.starts.size:
                 return NONE
@@ -162,7 +163,7 @@ class Ordinals:
         return _sorted(starts, ends)
 
     def difference(self, other: "Ordinals") -> "Ordinals":
-        """In this one and not in the other."""
+        """Return the ordinals in this one and not in the other."""
         if not self.starts.size or not other.starts.size:
             return self
         if other.starts[0] >= self.ends[-1] or other.ends[-1] <= self.starts[0]:
@@ -187,7 +188,7 @@ class Ordinals:
         return _sorted(starts[some], ends[some])
 
     def shift(self, by: int) -> "Ordinals":
-        """Every ordinal `by` more."""
+        """Return every ordinal plus `by`."""
         return _sorted(self.starts + by, self.ends + by)
 
     def __or__(self, other: "Ordinals") -> "Ordinals":
@@ -251,7 +252,7 @@ def _sorted(starts: Any, ends: Any) -> Ordinals:
 
 
 def _joined(starts: Int, ends: Int) -> tuple[Int, Int]:
-    """Any runs as sorted ones that are apart."""
+    """Return any runs as sorted ones that are apart."""
     if (ends < starts).any():
         wrong = int(np.flatnonzero(ends < starts)[0])
         raise ValueError(f"a run ends before it starts: {starts[wrong]}..{ends[wrong]}")

@@ -24,7 +24,7 @@ class Pieces(NamedTuple):
     first: Int
 
     def where(self, some: Bool | Int) -> "Pieces":
-        """These only."""
+        """Return only these pieces."""
         return Pieces._make(column[some] for column in self)
 
 

@@ -41,27 +41,27 @@ class Listed:
     """Pairs of an ordinal and another, as rectangles: each start ≤ k < end with each low ≤ u < high."""
 
     def __init__(self, rectangles: Iterable[tuple[int, int, int, int]] = ()) -> None:
-        """Of (start, end, low, high), none of them empty; they may overlap."""
+        """Build the pairs of rectangles (start, end, low, high), none of them empty; they may overlap."""
         start, end, low, high = np.array(list(rectangles), dtype=np.int64).reshape(-1, 4).T
         self._mine, self._theirs = _Side.of(start, end, low, high), _Side.of(low, high, start, end)
         self.ordinals = Ordinals.joined(start, end)
 
     def of(self, ordinals: Ordinals) -> Ordinals:
-        """All that these have. O(log n), and the rectangles near them."""
+        """Return all that these have. O(log n), and the rectangles near them."""
         return self._mine.across(ordinals)
 
     def touching(self, others: Ordinals) -> Ordinals:
-        """All that have any of these: the exact inverse of `of`."""
+        """Return all that have any of these: the exact inverse of `of`."""
         return self._theirs.across(others)
 
     def first_of(self, ordinals: Int, others: Ordinals) -> tuple[Int, Bool]:
-        """As `Spans.first_of`."""
+        """Return the same as `Spans.first_of`."""
         mirrored = Ordinals.joined(1 - others.ends, 1 - others.starts)
         found, some = self._last(ordinals, mirrored, 1 - self._mine.high, 1 - self._mine.low)
         return -found, some
 
     def last_of(self, ordinals: Int, others: Ordinals) -> tuple[Int, Bool]:
-        """As `Spans.last_of`."""
+        """Return the same as `Spans.last_of`."""
         return self._last(ordinals, others, self._mine.low, self._mine.high)
 
     def _last(self, ordinals: Int, others: Ordinals, low: Int, high: Int) -> tuple[Int, Bool]:
@@ -92,16 +92,16 @@ class Relation:
         self.odd = rows | columns
 
     def of(self, ordinals: Ordinals) -> Ordinals:
-        """As `Spans.of`."""
+        """Return the same as `Spans.of`."""
         return (self.base.of(ordinals) - self.columns) | self.listed.of(ordinals)
 
     def touching(self, others: Ordinals, among: Ordinals | None = None) -> Ordinals:
-        """As `Spans.touching`."""
+        """Return the same as `Spans.touching`."""
         found = self.listed.touching(others)
         return self.base.touching(others - self.columns, among) | (found if among is None else found & among)
 
     def hulls(self, starts: Int, ends: Int) -> tuple[Int, Int, Bool]:
-        """As `Spans.hulls`. Runs with any pair that is listed are looked at one by one, the others together."""
+        """Return the same as `Spans.hulls`. Runs with any pair that is listed are looked at one by one, the others together."""
         low, high, whole = self.base.hulls(starts, ends)
         odd = self.listed.ordinals.meets(starts, ends)
         if self.columns:
@@ -114,13 +114,13 @@ class Relation:
         return low, high, whole
 
     def first_of(self, ordinals: Int, others: Ordinals) -> tuple[Int, Bool]:
-        """As `Spans.first_of`."""
+        """Return the same as `Spans.first_of`."""
         one, has = self.base.first_of(ordinals, others - self.columns)
         other, too = self.listed.first_of(ordinals, others)
         return np.where(has & (~too | (one < other)), one, other), has | too
 
     def last_of(self, ordinals: Int, others: Ordinals) -> tuple[Int, Bool]:
-        """As `Spans.last_of`."""
+        """Return the same as `Spans.last_of`."""
         one, has = self.base.last_of(ordinals, others - self.columns)
         other, too = self.listed.last_of(ordinals, others)
         return np.where(has & (~too | (one > other)), one, other), has | too

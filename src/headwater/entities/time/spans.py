@@ -46,7 +46,7 @@ class Spans:
         self._table: _Table | None = None
 
     def of(self, ordinals: Ordinals) -> Ordinals:
-        """Everything in the interval of any of these; those outside the map's range have none. O(r log n), and what is written."""
+        """Return everything in the interval of any of these; those outside the map's range have none. O(r log n), and the size of the result."""
         asked = ordinals & Ordinals.between(self.first, self.end)
         if not asked:
             return NONE
@@ -68,7 +68,7 @@ class Spans:
         return Ordinals.joined(table.low[left], table.high[right])
 
     def hulls(self, starts: Int, ends: Int) -> tuple[Int, Int, Bool]:
-        """For each run of ordinals, the hull of their intervals, and whether these leave no gap in it; (0, 0) if there are none."""
+        """Return for each run of ordinals the hull of their intervals, and whether these leave no gap in it; (0, 0) if there are none."""
         first, end = np.maximum(starts, self.first), np.minimum(ends, self.end)
         some = first < end
         if not some.any():
@@ -106,7 +106,7 @@ class Spans:
         return found if among is None else found & among
 
     def first_of(self, ordinals: Int, others: Ordinals) -> tuple[Int, Bool]:
-        """For each ordinal, ascending, the first of `others` in its interval, and whether there is one; if not, the number is arbitrary."""
+        """Return for each ordinal, ascending, the first of `others` in its interval, and whether there is one; if not, the number is arbitrary."""
         low, high, some = self._inside(ordinals)
         if not others:
             return low, np.zeros_like(some)

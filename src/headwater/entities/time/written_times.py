@@ -108,7 +108,7 @@ def _begins(calendar: Calendar, instant: int) -> int | None:
 
 
 def _own(calendar: Calendar, value: str) -> Stretch | None:
-    """As the entity's own periods are written, where that is not all digits: `2024-W10`, `2024-Q1`."""
+    """Read a text as the entity's own periods are written, unless it is all digits: `2024-W10`, `2024-Q1`."""
     if value.isdigit():
         return None
     try:

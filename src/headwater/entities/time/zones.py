@@ -61,7 +61,7 @@ class Zone:
         return int(local.total_seconds()) if local is not None else 0
 
     def _changes(self) -> tuple[list[int], list[int]]:
-        """Looked for day by day and then by halves; no zone has changed to and back within a day since 1948."""
+        """Find the changes day by day and then by halves; no zone has changed to and back within a day since 1948."""
         changes: list[int] = []
         first, last = (seconds(known) for known in _KNOWN)
         was = self.offset(first)
@@ -105,7 +105,7 @@ class Zone:
         return first
 
     def again(self, local: Int) -> Int:
-        """Every later instant at which the clock shows one of these local times once more. `local` is sorted; what is answered need not be."""
+        """Return every later instant at which the clock shows one of these local times once more. `local` is sorted; the result need not be."""
         found = []
         for piece in np.flatnonzero(self._offsets[1:] < self._offsets[:-1]) + 1:
             start, now = self._starts[piece], self._offsets[piece]
