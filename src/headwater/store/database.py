@@ -94,7 +94,7 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """All or nothing; commits when the block ends without an error."""
+        """Open a transaction: it commits when the block ends without an error, and rolls back otherwise."""
         try:
             with translated():
                 async with self._pool.connection() as connection, connection.transaction():

@@ -15,7 +15,7 @@ _LOCK = 0x68656164  # "head"
 
 
 def files() -> list[tuple[str, str]]:
-    """(name, SQL) of every migration, in order."""
+    """Return (name, SQL) of every migration, in order."""
     folder = resources.files("headwater.store").joinpath("migrations")
     return sorted(
         (item.name, item.read_text(encoding="utf-8")) for item in folder.iterdir() if item.name.endswith(".sql")

@@ -88,7 +88,7 @@ async def named(connection: Connection, id_: uuid.UUID) -> StoredPlan | None:
 
 
 async def locked(connection: Connection, id_: uuid.UUID) -> StoredPlan | None:
-    """As `named`; locked until the transaction ends."""
+    """Return a plan as `named` does, and lock it until the transaction ends."""
     row = await sqlfile.load("plans")["locked"].maybe(connection, id=id_)
     return None if row is None else StoredPlan(*row)
 
@@ -100,7 +100,7 @@ async def inputs(connection: Connection, id_: uuid.UUID) -> str:
 
 
 async def page(connection: Connection, state: str | None, limit: int, offset: int) -> tuple[list[StoredPlan], int]:
-    """The latest first, and how many there are."""
+    """Return the plans, the latest first, and how many there are."""
     rows = await sqlfile.load("plans")["page"].many(connection, state=state, limit=limit, offset=offset)
     return [StoredPlan(*row[:-1]) for row in rows], int(rows[0][-1]) if rows else 0
 
@@ -110,7 +110,7 @@ async def become(connection: Connection, id_: uuid.UUID, state: State) -> None:
 
 
 async def items(connection: Connection, id_: uuid.UUID) -> list[StoredItem]:
-    """Those that something became of, by number."""
+    """Return the items that have an outcome, by number."""
     return [StoredItem(*row) for row in await sqlfile.load("plans")["items"].many(connection, plan=id_)]
 
 
@@ -126,7 +126,7 @@ async def take(
 async def renew(
     connection: Connection, id_: uuid.UUID, number: int, attempt: int, lease_until: dt.datetime, run: str
 ) -> bool:
-    """Still, and by this run; False where that attempt is over."""
+    """Renew the lease of an item's attempt, by this run; return False if that attempt is over."""
     return bool(
         await sqlfile.load("plans")["renew"].exec(
             connection, plan=id_, number=number, attempt=attempt, lease_until=lease_until, run=run
@@ -135,7 +135,7 @@ async def renew(
 
 
 async def end(connection: Connection, id_: uuid.UUID, ended: Sequence[Ended]) -> None:
-    """They are over."""
+    """Record the outcomes of items that ended."""
     if ended:
         columns = dict(zip(Ended._fields, zip(*ended, strict=True), strict=True))
         types = {"number": "int8", "attempt": "int4"}

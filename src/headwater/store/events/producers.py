@@ -7,7 +7,7 @@ from headwater.store.database import Connection
 
 
 async def activity(connection: Connection, since: dt.datetime) -> list[sqlfile.Row]:
-    """(producer, kind, event type or None, events, last arrival)."""
+    """Return (producer, kind, event type or None, events, last arrival)."""
     return await sqlfile.load("events/producers")["activity"].many(connection, since=since)
 
 
@@ -17,7 +17,7 @@ async def delays(connection: Connection, since: dt.datetime) -> dict[str, list[f
 
 
 async def warnings(connection: Connection, since: dt.datetime) -> list[sqlfile.Row]:
-    """(producer, code, day, how many, example, last arrival), in order."""
+    """Return (producer, code, day, how many, example, last arrival), in order."""
     return await sqlfile.load("events/producers")["warnings"].many(connection, since=since)
 
 
@@ -26,12 +26,12 @@ async def events_with_warnings(connection: Connection, since: dt.datetime) -> di
 
 
 async def never_ended(connection: Connection, since: dt.datetime, silent_since: dt.datetime) -> list[sqlfile.Row]:
-    """(producer, job, runs, first event of the earliest), streams among them."""
+    """Return (producer, job, runs, first event of the earliest), streams among them."""
     return await sqlfile.load("events/producers")["never_ended"].many(
         connection, since=since, silent_since=silent_since
     )
 
 
 async def arrivals(connection: Connection, since: dt.datetime) -> list[sqlfile.Row]:
-    """(producer, the beginning of an hour in which it was heard of, in seconds since 1970)."""
+    """Return (producer, the beginning of an hour in which an event of it arrived, in seconds since 1970)."""
     return await sqlfile.load("events/producers")["arrivals"].many(connection, since=since)

@@ -155,7 +155,7 @@ async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, liv
 
 
 async def settle_names(connection: Connection, ids: Collection[uuid.UUID]) -> None:
-    """One name for each group of linked datasets that these are in; written `alone`."""
+    """Settle one name for each group of linked datasets that these are in; written `alone`."""
     await sqlfile.load("events/projections")["settle_names"].exec(connection, ids=sorted(ids))
 
 

@@ -105,7 +105,7 @@ async def held(connection: Connection) -> ReplayTarget:
 
 
 async def make_months(source: Connection, target: Database) -> None:
-    """Every month the source's log has, the target's has then."""
+    """Make every month of the source's log in the target's log."""
     names = [name for name, _ in await retention.months(source, _LAST)]
     await events.Partitions().ensure(
         target, [dt.datetime(int(name[7:11]), int(name[12:14]), 1, tzinfo=dt.UTC) for name in names]
@@ -136,7 +136,7 @@ async def copy(
 
 
 async def settle(connection: Connection, until: dt.datetime, seal: int, dropped_before: dt.datetime | None) -> None:
-    """After the copying, in its transaction: say what this database is a replay of."""
+    """Record what this database is a replay of; called after the copying, in its transaction."""
     queries = sqlfile.load("events/replay")
     await queries["number_on"].many(connection)
     await queries["dropped"].exec(connection, before=dropped_before)
@@ -145,13 +145,13 @@ async def settle(connection: Connection, until: dt.datetime, seal: int, dropped_
 
 
 async def mark_projected(connection: Connection) -> None:
-    """Its tables are made."""
+    """Record that the replay's tables are made."""
     await connection.execute("update replayed set projected_at = clock_timestamp()")
 
 
 async def places(connection: Connection) -> dict[str, tuple[int, int]]:
-    """For every table of logs and projections: the number of its rows, and a number made of each row's place and of the transaction that wrote it.
-    A row that is written again moves, even where it says the same as before."""
+    """Return for every table of logs and projections the number of its rows, and a number made of each row's place and
+    of the transaction that wrote it. A row that is written again moves, even if its values are the same as before."""
     found = {}
     for table in (*LOGS, *TABLES):
         made = "coalesce(bit_xor(hashtextextended(concat_ws(':', tableoid::oid, ctid, xmin), 0)), 0)"

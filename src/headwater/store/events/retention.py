@@ -82,14 +82,14 @@ async def page(connection: Connection, what: Literal["jobs", "datasets"], after:
 async def old_reports(
     connection: Connection, jobs: list[uuid.UUID], before: dt.datetime, keep: int, limit: int | None
 ) -> list[sqlfile.Row]:
-    """(job, report) from before a time, but for the last `keep` runs and declarations of each job."""
+    """Return (job, report) from before a time, except the last `keep` runs and declarations of each job."""
     return await sqlfile.load("events/retention")["old_reports"].many(
         connection, jobs=jobs, before=before, keep=keep, limit=limit
     )
 
 
 async def delete_reports(connection: Connection, found: list[sqlfile.Row], before: dt.datetime) -> int:
-    """Those of `old_reports` that no transaction writes to, with all that they hold."""
+    """Delete those of `old_reports` that no transaction writes to, with all their rows; return how many."""
     queries = sqlfile.load("events/retention")
     jobs, reports = [row[0] for row in found], [row[1] for row in found]
     locked = await queries["lock_reports"].many(connection, jobs=jobs, reports=reports, before=before)
@@ -103,7 +103,7 @@ async def delete_reports(connection: Connection, found: list[sqlfile.Row], befor
 async def old_runs(
     connection: Connection, jobs: list[uuid.UUID], before: dt.datetime, keep: int, limit: int | None
 ) -> list[sqlfile.Row]:
-    """(job, run) that are silent since a time, but for each job's last `keep` and those something kept speaks of."""
+    """Return (job, run) that are silent since a time, except each job's last `keep` and those that stored rows mention."""
     return await sqlfile.load("events/retention")["old_runs"].many(
         connection, jobs=jobs, before=before, keep=keep, limit=limit
     )
@@ -134,7 +134,10 @@ async def orphans(connection: Connection, what: Content, limit: int) -> list[uui
 
 
 async def delete_orphans(connection: Connection, what: Content, ids: list[uuid.UUID]) -> int:
-    """Those of `orphans` that are so still. Writers wait meanwhile, and what processes remember of content is out of date then."""
+    """Delete those of `orphans` that still are; return how many.
+
+    Writers wait meanwhile, and what processes have cached of the content is out of date afterwards.
+    """
     await connection.execute("set local lock_timeout = '2s'")
     await connection.execute("set local statement_timeout = '5s'")
     await server_state.begin_rebuild(connection)
@@ -153,5 +156,5 @@ async def record(connection: Connection, kind: str, before: dt.datetime, deleted
 
 
 async def cuts(connection: Connection) -> dict[str, dt.datetime]:
-    """Up to which time each kind was deleted the last time."""
+    """Return the time up to which each kind was deleted the last time."""
     return dict(await sqlfile.load("events/retention")["cuts"].many(connection))

@@ -42,7 +42,7 @@ async def replace(connection: Connection) -> bool:
 
 
 async def columns(connection: Connection) -> list[ViewColumn]:
-    """Every column of every view, in the order of the views."""
+    """Return every column of every view, in the order of the views."""
     return [ViewColumn(*row) for row in await sqlfile.load(_QUERIES)["columns"].many(connection)]
 
 

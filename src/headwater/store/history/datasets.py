@@ -37,7 +37,7 @@ def _row(row: sqlfile.Row) -> VersionRow:
 async def versions(
     connection: Connection, dataset: uuid.UUID, as_of: dt.datetime | str, limit: int, offset: int = 0
 ) -> list[VersionRow]:
-    """The latest first."""
+    """Return the versions of a dataset, the latest first."""
     rows = await sqlfile.load("history/datasets")["versions"].many(
         connection, dataset_id=dataset, as_of=as_of, limit=limit, offset=offset
     )

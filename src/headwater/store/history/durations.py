@@ -21,7 +21,7 @@ class Past(msgspec.Struct, frozen=True):
 async def of_jobs(
     connection: Connection, jobs: Collection[uuid.UUID], limit: int, until: dt.datetime | str = "infinity"
 ) -> dict[uuid.UUID, Past]:
-    """The latest completed runs of each job, at most `limit` of each. Jobs without any are absent."""
+    """Return the latest completed runs of each job, at most `limit` of each. Jobs without any are absent."""
     if not jobs:
         return {}
     rows = await sqlfile.load("history/durations")["of_jobs"].many(connection, ids=list(jobs), limit=limit, until=until)

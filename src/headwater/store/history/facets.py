@@ -39,7 +39,7 @@ async def of_owners(
 
 
 async def history(connection: Connection, owner: uuid.UUID, name: str | None, limit: int) -> list[Past]:
-    """Every body of a facet (or of all facets) of a dataset or job, by name, the latest first."""
+    """Return every body of a facet (or of all facets) of a dataset or job, by name, the latest first."""
     rows = await sqlfile.load("history/facets")["history"].many(connection, owner=owner, name=name, limit=limit)
     return [Past(*row) for row in rows]
 

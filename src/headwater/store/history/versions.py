@@ -56,13 +56,13 @@ async def parts(connection: Connection, versions: Collection[uuid.UUID]) -> dict
 
 
 async def schemas(connection: Connection, dataset: uuid.UUID, limit: int) -> tuple[list[SchemaStretch], int]:
-    """The latest first, and how many there are."""
+    """Return the dataset's schemas, the latest first, and how many there are."""
     rows = await sqlfile.load("history/versions")["schemas"].many(connection, dataset=dataset, limit=limit)
     return [SchemaStretch(*row[:7]) for row in rows], rows[0][7] if rows else 0
 
 
 async def declarations(connection: Connection, job: uuid.UUID, limit: int) -> list[tuple[uuid.UUID, dt.datetime]]:
-    """(report, time) of the latest JobEvents that declared what a job reads and writes, the oldest first."""
+    """Return (report, time) of the latest JobEvents that declared what a job reads and writes, the oldest first."""
     rows = await sqlfile.load("history/versions")["declarations"].many(connection, job=job, limit=limit)
     return [(row[0], row[1]) for row in rows]
 
@@ -70,7 +70,7 @@ async def declarations(connection: Connection, job: uuid.UUID, limit: int) -> li
 async def report_datasets(
     connection: Connection, job: uuid.UUID, runs: Collection[uuid.UUID]
 ) -> dict[tuple[uuid.UUID, str], set[uuid.UUID]]:
-    """(run, direction) → datasets."""
+    """Return the datasets of each run, by (run, direction)."""
     found: dict[tuple[uuid.UUID, str], set[uuid.UUID]] = {}
     if runs:
         rows = await sqlfile.load("history/versions")["report_datasets"].many(connection, job=job, runs=list(runs))

@@ -31,7 +31,7 @@ class Evidence(msgspec.Struct, frozen=True):
     canonical: dict[uuid.UUID, uuid.UUID]
 
     def sources(self, targets: Collection[uuid.UUID] | None = None) -> set[uuid.UUID]:
-        """Everything that feeds these targets (or any), canonical."""
+        """Return the datasets that feed these targets (or any), canonical."""
         told = {
             source
             for target in (self.sets if targets is None else targets)

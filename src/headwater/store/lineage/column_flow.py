@@ -35,7 +35,7 @@ class WrittenDataset(NamedTuple):
 async def written_from(
     connection: Connection, ids: Collection[uuid.UUID], since: dt.datetime | None
 ) -> dict[uuid.UUID, list[WrittenDataset]]:
-    """By dataset; `since` None: ever. `columns` is None if a way reports no columns of the dataset."""
+    """Return what was made from these datasets, by dataset; `since` None: ever. `columns` is None if a way reports no columns of the dataset."""
     queries = sqlfile.load("lineage/column_flow")
     since_ = since or "-infinity"
     rows = await queries["written_from"].many(connection, ids=list(ids), since=since_)

@@ -72,7 +72,7 @@ class WrittenEdge(msgspec.Struct, frozen=True):
 
 
 async def nodes(connection: Connection, ids: Collection[uuid.UUID]) -> list[Node]:
-    """Those of these nodes that are known, by id."""
+    """Return those of these nodes that are known, by id."""
     return [Node(*row) for row in await sqlfile.load("lineage/correlation")["nodes"].many(connection, ids=list(ids))]
 
 
@@ -95,10 +95,11 @@ async def related(
     *,
     bound: int = BOUND,
 ) -> list[tuple[uuid.UUID, int]]:
-    """(node, steps) of what is above or below any of these nodes, the nearest first, at most `limit`; the fewest steps count.
+    """Return (node, steps) of the nodes above or below any of these, the nearest first, at most `limit`; the fewest
+    steps count.
 
-    `depth` None is all. Up to `bound` it is one statement that does not recurse; beyond, one that does. One of `ids` that is above or below
-    another of them is among what is found.
+    `depth` None is all. Up to `bound` it is one statement that does not recurse; beyond, one that does. One of `ids`
+    that is above or below another of them is in the result.
     """
     queries = sqlfile.load("lineage/correlation")
     if depth is None or depth > bound:
@@ -125,7 +126,7 @@ async def edges_among(connection: Connection, ids: Collection[uuid.UUID]) -> lis
 
 
 async def versions_of(connection: Connection, ids: Collection[uuid.UUID]) -> list[tuple[uuid.UUID, bool, VersionRow]]:
-    """(item or content, whether its run wrote nothing else to the dataset, the version that it was written in)."""
+    """Return (item or content, whether its run wrote nothing else to the dataset, the version that it was written in)."""
     if not ids:
         return []
     rows = await sqlfile.load("lineage/correlation")["versions_of"].many(connection, ids=list(ids))
@@ -133,7 +134,7 @@ async def versions_of(connection: Connection, ids: Collection[uuid.UUID]) -> lis
 
 
 async def written_in(connection: Connection, versions: Collection[uuid.UUID]) -> list[tuple[uuid.UUID, uuid.UUID]]:
-    """(version, item or content that its run wrote to its dataset)."""
+    """Return (version, item or content that its run wrote to its dataset)."""
     if not versions:
         return []
     rows = await sqlfile.load("lineage/correlation")["written_in"].many(connection, ids=list(versions))
@@ -159,8 +160,8 @@ async def write(connection: Connection, edges: Sequence[CorrelationEdgeRow]) -> 
 async def bridges(
     connection: Connection, children: Collection[uuid.UUID], parents: Collection[uuid.UUID], *, bound: int = BOUND
 ) -> list[tuple[uuid.UUID, uuid.UUID]]:
-    """(from, to) where the closure leads from the one to the other, such that the children lead to the parents they reach, however far,
-    by one of these or several; one statement."""
+    """Return (from, to) where the closure leads from the one to the other, such that the children lead to the parents
+    they reach, however far, by one of these or several; one statement."""
     rows = await sqlfile.load("lineage/correlation")["bridges"].many(
         connection, children=sorted(children), parents=sorted(parents), bound=bound
     )
@@ -217,7 +218,7 @@ async def forget(connection: Connection, ids: Collection[uuid.UUID]) -> list[uui
 
 
 async def leading_to(connection: Connection, ids: Collection[uuid.UUID]) -> list[tuple[uuid.UUID, uuid.UUID, int]]:
-    """(parent, child, weight) of edges to these nodes that are not refused."""
+    """Return (parent, child, weight) of edges to these nodes that are not refused."""
     rows = await sqlfile.load("lineage/correlation")["leading_to"].many(connection, ids=list(ids))
     return [(row[0], row[1], row[2]) for row in rows]
 

@@ -78,18 +78,18 @@ async def page(
 
 
 async def namespaces(connection: Connection, *, limit: int, offset: int) -> list[tuple[str, dt.datetime]]:
-    """(name, first seen)."""
+    """Return (name, first seen) of namespaces."""
     rows = await sqlfile.load("lineage/nodes")["namespaces"].many(connection, limit=limit, offset=offset)
     return [(row[0], row[1]) for row in rows]
 
 
 async def existing_namespaces(connection: Connection, names: Collection[str]) -> dict[str, bool]:
-    """Each of these namespaces that exists → whether it is hidden."""
+    """Return those of these namespaces that exist, each with whether it is hidden."""
     return dict(await sqlfile.load("lineage/nodes")["existing_namespaces"].many(connection, names=list(names)))
 
 
 async def of_namespace(connection: Connection, namespace: str, *, hidden: bool) -> list[NodeRow]:
-    """Every dataset and job of a namespace that is hidden, or that is not."""
+    """Return every dataset and job of a namespace that is hidden, or that is not."""
     rows = await sqlfile.load("lineage/nodes")["of_namespace"].many(connection, namespace=namespace, hidden=hidden)
     return [NodeRow(*row) for row in rows]
 
@@ -116,7 +116,7 @@ def _ending(name: str) -> str:
 
 
 async def near_misses(connection: Connection) -> list[tuple[str, str]]:
-    """(node id only read, node id only written) with the same last segment, compared without case (at most 50)."""
+    """Return (node id only read, node id only written) with the same last segment, compared without case (at most 50)."""
     return [(row[0], row[1]) for row in await sqlfile.load("lineage/nodes")["near_misses"].many(connection)]
 
 

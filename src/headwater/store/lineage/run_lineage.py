@@ -77,7 +77,8 @@ async def datasets(connection: Connection, keys: Collection[RunKey], direction: 
 async def versions_at_start(
     connection: Connection, asked: Collection[tuple[RunKey, uuid.UUID, dt.datetime]]
 ) -> dict[tuple[RunKey, uuid.UUID], dict[uuid.UUID, list[str]]]:
-    """(reader, dataset) → the version there was when it began, for readers with the time they began.
+    """Return the version that was current when a reader began, by (reader, dataset), for readers with the time they
+    began.
 
     A reader of several parts may have met several versions: each with the parts it was met for (none for a reader that named none).
     """
@@ -100,7 +101,7 @@ async def versions_at_start(
 async def versions_named(
     connection: Connection, asked: Collection[tuple[uuid.UUID, str, dt.datetime]], as_of: AsOf
 ) -> dict[tuple[uuid.UUID, str, dt.datetime], uuid.UUID]:
-    """(dataset, external version, time of reading) → the version that goes by that name."""
+    """Return the version that goes by a name, by (dataset, external version, time of reading)."""
     if not asked:
         return {}
     rows = await sqlfile.load("lineage/run_lineage")["versions_named"].many(
@@ -121,7 +122,7 @@ async def versions(connection: Connection, ids: Collection[uuid.UUID]) -> dict[u
 
 
 async def with_named_versions(connection: Connection, datasets: Collection[uuid.UUID]) -> set[uuid.UUID]:
-    """Those of these datasets that have a version with a name in its storage."""
+    """Return those of these datasets that have a version with a name in its storage."""
     if not datasets:
         return set()
     rows = await sqlfile.load("lineage/run_lineage")["with_named_versions"].many(connection, ids=list(datasets))
@@ -129,7 +130,7 @@ async def with_named_versions(connection: Connection, datasets: Collection[uuid.
 
 
 async def versions_by_name(connection: Connection, datasets: Collection[uuid.UUID], name: str) -> list[VersionRow]:
-    """The latest version of each of these datasets that goes by this name in its storage, or by this id."""
+    """Return the latest version of each of these datasets that goes by this name in its storage, or by this id."""
     if not datasets:
         return []
     rows = await sqlfile.load("lineage/run_lineage")["versions_by_name"].many(connection, ids=list(datasets), name=name)
@@ -146,7 +147,7 @@ async def versions_written(connection: Connection, keys: Collection[RunKey], as_
 async def readers(
     connection: Connection, ids: Collection[uuid.UUID], as_of: AsOf, *, most: int, later: int
 ) -> list[tuple[uuid.UUID, RunKey]]:
-    """(version, run that may have read it); `most + 1` runs of one job for one version mean that there are more."""
+    """Return (version, run that may have read it); `most + 1` runs of one job for one version mean that there are more."""
     if not ids:
         return []
     rows = await sqlfile.load("lineage/run_lineage")["readers"].many(

@@ -31,7 +31,7 @@ class RunRow(msgspec.Struct, frozen=True):
 
     @property
     def began(self) -> dt.datetime:
-        """Its START, or its first event where none was sent."""
+        """The time of its START, or of its first event if no START was sent."""
         return self.started_at or self.first_event_at
 
 
@@ -81,14 +81,14 @@ async def by_run_id(connection: Connection, run: uuid.UUID) -> list[RunRow]:
 
 
 async def by_run_ids(connection: Connection, runs: Collection[uuid.UUID]) -> list[RunRow]:
-    """These runs, each once for each job that has it."""
+    """Return these runs, each once for each job that has it."""
     if not runs:
         return []
     return [_row(row) for row in await sqlfile.load("lineage/runs")["by_run_ids"].many(connection, ids=list(runs))]
 
 
 async def by_part(connection: Connection, first: uuid.UUID, last: uuid.UUID, text: str) -> list[uuid.UUID]:
-    """At most 20 runs with ids from `first` to `last`, or that end with the text."""
+    """Return at most 20 runs with ids from `first` to `last`, or that end with the text."""
     rows = await sqlfile.load("lineage/runs")["by_part"].many(connection, first=first, last=last, text=text)
     return [row[0] for row in rows]
 
@@ -114,7 +114,7 @@ async def latest_of_jobs(
 
 
 async def datasets(connection: Connection, run: uuid.UUID, job: uuid.UUID) -> list[tuple[uuid.UUID, str, bool]]:
-    """(dataset, direction, declared) of a run."""
+    """Return (dataset, direction, declared) of a run."""
     rows = await sqlfile.load("lineage/runs")["datasets"].many(connection, run_id=run, job_id=job)
     return [(row[0], row[1], row[2]) for row in rows]
 
@@ -122,7 +122,7 @@ async def datasets(connection: Connection, run: uuid.UUID, job: uuid.UUID) -> li
 async def parts(
     connection: Connection, run: uuid.UUID, job: uuid.UUID
 ) -> dict[tuple[uuid.UUID, str], list[dict[str, str]]]:
-    """(dataset, direction) → the parts of it that the run read or wrote, where it said so."""
+    """Return the parts that the run read or wrote, by (dataset, direction), as far as it reported them."""
     found: dict[tuple[uuid.UUID, str], list[dict[str, str]]] = {}
     for dataset, direction, part in await sqlfile.load("lineage/runs")["parts"].many(
         connection, run_id=run, job_id=job

@@ -45,6 +45,6 @@ async def jobs(connection: Connection, namespaces: Sequence[str]) -> dict[str, t
 
 
 async def producers(connection: Connection, namespaces: Sequence[str]) -> list[ProducerRow]:
-    """By namespace, what was heard of last first."""
+    """Return the producers by namespace, the one with the latest event first."""
     rows = await sqlfile.load(_QUERIES)["producers"].many(connection, namespaces=list(namespaces), datasets=_SAMPLED)
     return [ProducerRow(*row) for row in rows]

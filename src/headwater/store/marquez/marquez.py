@@ -36,7 +36,7 @@ class JobRow(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def simple_name(self) -> str:
-        """Its name without its parent's."""
+        """The job's name without its parent's."""
         return self.name[len(self.parent_name) + 1 :] if self._prefixed() else self.name  # type: ignore[arg-type]
 
     @property
@@ -126,7 +126,7 @@ async def version_count(connection: Connection, dataset: uuid.UUID) -> int:
 async def facet_history(
     connection: Connection, owners: Collection[uuid.UUID], names: Collection[str] | None = None
 ) -> list[PastFacet]:
-    """Every body, all facets or those with these names."""
+    """Return every body, of all facets or of those with these names."""
     if not owners:
         return []
     rows = await sqlfile.load("marquez/marquez")["facet_history"].many(
@@ -164,14 +164,14 @@ async def jobs_page(
 
 
 async def families(connection: Connection, jobs: Collection[uuid.UUID]) -> dict[uuid.UUID, uuid.UUID]:
-    """Every job of the families of these jobs → the topmost job of its family."""
+    """Return the topmost job of each job of the families of these jobs."""
     if not jobs:
         return {}
     return dict(await sqlfile.load("marquez/marquez")["families"].many(connection, ids=list(jobs)))
 
 
 async def edges_of_jobs(connection: Connection, jobs: Collection[uuid.UUID]) -> list[tuple[uuid.UUID, uuid.UUID, str]]:
-    """(dataset, job, direction) of everything these jobs read and write now."""
+    """Return (dataset, job, direction) of everything these jobs read and write now."""
     if not jobs:
         return []
     rows = await sqlfile.load("marquez/marquez")["edges_of_jobs"].many(connection, ids=list(jobs))
@@ -179,7 +179,7 @@ async def edges_of_jobs(connection: Connection, jobs: Collection[uuid.UUID]) -> 
 
 
 async def jobs_at_datasets(connection: Connection, datasets: Collection[uuid.UUID]) -> set[uuid.UUID]:
-    """Every job that reads or writes one of these datasets now."""
+    """Return every job that reads or writes one of these datasets now."""
     if not datasets:
         return set()
     rows = await sqlfile.load("marquez/marquez")["jobs_at_datasets"].many(connection, ids=list(datasets))
@@ -202,7 +202,7 @@ async def last_reports(
 
 
 async def job_versions(connection: Connection, job: uuid.UUID) -> list[JobVersionRow]:
-    """The latest begun first."""
+    """Return the versions of a job, the latest begun first."""
     rows = await sqlfile.load("marquez/marquez")["job_versions"].many(connection, job_id=job)
     return [JobVersionRow(tuple(row[0] or ()), tuple(row[1] or ()), *row[2:]) for row in rows]
 
@@ -210,7 +210,7 @@ async def job_versions(connection: Connection, job: uuid.UUID) -> list[JobVersio
 async def namespaces(
     connection: Connection, said: Sequence[str], names: Sequence[str] | None, limit: int | None, offset: int
 ) -> list[tuple[str, dt.datetime | None, bool]]:
-    """(name, first seen, hidden) by name. `said`: namespaces that people made; one that nothing else spoke of has no time here."""
+    """Return (name, first seen, hidden) by name. `said`: namespaces that people made; one that no event mentioned has no time here."""
     rows = await sqlfile.load("marquez/marquez")["namespaces"].many(
         connection,
         said=list(said),
@@ -224,7 +224,7 @@ async def namespaces(
 async def sources(
     connection: Connection, said: Sequence[str], names: Sequence[str] | None, limit: int | None, offset: int
 ) -> list[tuple[str, dt.datetime | None, str]]:
-    """(name, first seen, address) by name; `said` as for namespaces."""
+    """Return (name, first seen, address) by name; `said` as for namespaces."""
     rows = await sqlfile.load("marquez/marquez")["sources"].many(
         connection,
         said=list(said),

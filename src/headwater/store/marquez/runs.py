@@ -45,7 +45,7 @@ async def by_keys(connection: Connection, keys: Collection[Key]) -> dict[Key, Ru
 
 
 async def run_datasets(connection: Connection, keys: Sequence[Key]) -> dict[Key, tuple[set[uuid.UUID], set[uuid.UUID]]]:
-    """(run, job) → inputs and outputs. Runs that told none are absent."""
+    """Return inputs and outputs by (run, job). Runs that reported none are absent."""
     found: dict[Key, tuple[set[uuid.UUID], set[uuid.UUID]]] = {}
     if keys:
         for run, job, direction, dataset in await sqlfile.load("marquez/runs")["run_datasets"].many(
@@ -66,7 +66,7 @@ async def read(connection: Connection, rows: Sequence[RunRow]) -> list[Read]:
 
 
 async def written(connection: Connection, keys: Sequence[Key]) -> dict[Key, dict[uuid.UUID, uuid.UUID]]:
-    """(run, job) → dataset → the version left behind."""
+    """Return the versions that runs wrote: by (run, job) and dataset."""
     found: dict[Key, dict[uuid.UUID, uuid.UUID]] = {}
     if keys:
         for run, job, dataset, version in await sqlfile.load("marquez/runs")["written"].many(

@@ -18,7 +18,7 @@ async def days(connection: Connection, timezone: str) -> list[dt.datetime]:
 
 
 async def lineage_events(connection: Connection, times: Sequence[dt.datetime]) -> dict[tuple[int, str | None], int]:
-    """(span, event type) → how many; the first span is 1."""
+    """Return the number of events by (span, event type); the first span is 1."""
     rows = await sqlfile.load("marquez/stats")["lineage_events"].many(connection, times=list(times))
     return {(row[0], row[1]): row[2] for row in rows}
 

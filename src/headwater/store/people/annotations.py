@@ -48,13 +48,13 @@ async def of_targets(connection: Connection, node_ids: Collection[str]) -> dict[
 
 
 async def of_kind(connection: Connection, kind: str, *, limit: int, offset: int) -> list[Annotation]:
-    """Everything of one kind that holds, by target: `schema` (tags), `source`."""
+    """Return everything of one kind that holds, by target: `schema` (tags), `source`."""
     rows = await sqlfile.load("people/annotations")["of_kind"].many(connection, kind=kind, limit=limit, offset=offset)
     return [_annotation(row) for row in rows]
 
 
 async def of_things(connection: Connection, kind: str) -> list[Annotation]:
-    """Everything that holds of every `namespace`, `source` or `tag`."""
+    """Return everything that holds of every `namespace`, `source` or `tag`."""
     return [
         _annotation(row)
         for row in await sqlfile.load("people/annotations")["of_things"].many(connection, prefix=f"{kind}:")
@@ -62,7 +62,7 @@ async def of_things(connection: Connection, kind: str) -> list[Annotation]:
 
 
 async def tag_names(connection: Connection) -> list[str]:
-    """Every tag that people put on something, as they spell it."""
+    """Return every tag that people put on something, as they spell it."""
     return [row[0] for row in await sqlfile.load("people/annotations")["tag_names"].many(connection)]
 
 

@@ -42,7 +42,7 @@ async def append(connection: Connection, entries: Sequence[Entry]) -> dict[uuid.
 
 
 async def pages(connection: Connection, size: int) -> AsyncIterator[list[tuple[uuid.UUID, dt.datetime, str, bytes]]]:
-    """All of it as (id, at, author, body), a page at a time."""
+    """Yield the log of changes as (id, at, author, body), a page at a time."""
     query = sqlfile.load("people/changes")["page_after"]
     at: dt.datetime | str = "-infinity"
     id_ = _FIRST

@@ -45,7 +45,7 @@ async def find(connection: Connection, id: str) -> Key | None:
 
 
 async def all_keys(connection: Connection) -> list[Key]:
-    """Every key, the latest first."""
+    """Return every key, the latest first."""
     return [Key(*row) for row in await sqlfile.load("people/keys")["all"].many(connection)]
 
 

@@ -17,7 +17,7 @@ _KEPT = 1000
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Everything up to here is delivered. `Place(n)` is before all that drew n."""
+    """The place up to which everything is delivered. `Place(n)` is before all events with the number n."""
 
     arrived: int
     event_time: dt.datetime = dt.datetime.min.replace(tzinfo=dt.UTC)
@@ -243,7 +243,7 @@ async def progress(
 
 
 async def refusals(connection: Connection, listener: Listener, limit: int) -> list[Refusal]:
-    """The latest first."""
+    """Return the listener's refusals, the latest first."""
     rows = await sqlfile.load("people/listeners")["refusals"].many(connection, id=listener.id, limit=limit)
     return [Refusal(*row) for row in rows]
 
@@ -255,5 +255,5 @@ def _listener(row: sqlfile.Row) -> Listener:
 
 
 def _clean(text: str) -> str:
-    """As PostgreSQL can hold it."""
+    """Return the text as PostgreSQL can store it, cut to 1,000 characters."""
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()[:1000]

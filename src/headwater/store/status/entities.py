@@ -39,13 +39,13 @@ async def alone(connection: Connection) -> None:
 
 
 async def declared(connection: Connection, at: dt.datetime | str = "infinity") -> list[tuple[int, bytes]]:
-    """(id, canonical JSON) of all entities at a time."""
+    """Return (id, canonical JSON) of all entities at a time."""
     rows = await sqlfile.load("status/entities")["declared"].many(connection, at=at)
     return [(row[0], row[1].encode()) for row in rows]
 
 
 async def named(connection: Connection, names: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """Those of the names that are taken now: id and calendar."""
+    """Return the id and calendar of those of the names that are taken now."""
     rows = await sqlfile.load("status/entities")["named"].many(connection, names=Packed("text", list(names)))
     return {row[0]: (row[1], row[2]) for row in rows}
 
@@ -62,8 +62,10 @@ async def change(
     declared: Mapping[str, str],
     kept: Mapping[str, int],
 ) -> Applied:
-    """One apply. `ended`: declarations that hold no longer; `unnamed`: rows whose name is free again; `renamed`: by id; `added`: (name, calendar) of
-    new rows; `declared`: JSON by name, of those in `added` and `kept` (ids of rows that were there). Under `alone`.
+    """Write one apply of declarations. Under `alone`.
+
+    `ended`: declarations that hold no longer; `unnamed`: rows whose name is free again; `renamed`: by id; `added`:
+    (name, calendar) of new rows; `declared`: JSON by name, of those in `added` and `kept` (ids of existing rows).
     """
     queries = sqlfile.load("status/entities")
     number, id_, at = await queries["apply"].one(connection, author=author, changes=changes)

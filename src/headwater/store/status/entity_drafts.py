@@ -73,7 +73,7 @@ async def candidates(
 
 
 async def jobs(connection: Connection, datasets: Collection[uuid.UUID]) -> list[Toucher]:
-    """By name. Hidden ones are left out."""
+    """Return the jobs that read or write these datasets, by name, without hidden ones."""
     if not datasets:
         return []
     rows = await sqlfile.load("status/entity_drafts")["jobs"].many(connection, ids=list(datasets))
@@ -101,7 +101,7 @@ async def touched(connection: Connection, runs: Sequence[RunFor]) -> list[Touche
 
 
 async def parents(connection: Connection, jobs: Collection[uuid.UUID]) -> dict[uuid.UUID, ParentJob]:
-    """These jobs and those above them, up to three steps, by id."""
+    """Return these jobs and those above them, up to three steps, by id."""
     if not jobs:
         return {}
     rows = await sqlfile.load("status/entity_drafts")["parents"].many(connection, jobs=list(jobs))

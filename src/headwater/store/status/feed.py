@@ -33,13 +33,13 @@ async def alone(connection: Connection) -> bool:
 
 
 async def place(connection: Connection) -> Place:
-    """Everything before it has been read."""
+    """Return the place before which everything has been read."""
     arrived, event_time, digest = await sqlfile.load("status/feed")["place"].one(connection)
     return Place(arrived, event_time, bytes(digest))
 
 
 async def move(connection: Connection, to: Place) -> None:
-    """Everything up to `to` has been read when this transaction is committed."""
+    """Move the place to `to` when this transaction commits."""
     await sqlfile.load("status/feed")["move"].exec(
         connection, arrived=to.arrived, event_time=to.event_time, digest=to.digest
     )
@@ -60,7 +60,7 @@ async def of_runs(
 
 
 async def started(connection: Connection, runs: Sequence[tuple[int, str]]) -> dict[tuple[int, str], int]:
-    """(entity_id, run) to the first report that said it had started; without those of which none did."""
+    """Return the seq of the first report that a run had started, by (entity_id, run); runs without one are absent."""
     if not runs:
         return {}
     rows = await sqlfile.load("status/feed")["started"].many(
@@ -70,7 +70,7 @@ async def started(connection: Connection, runs: Sequence[tuple[int, str]]) -> di
 
 
 async def running(connection: Connection, runs: Sequence[str]) -> list[tuple[int, str, int, int]]:
-    """(entity_id, run, start_, end_) that these runs are reported to be making."""
+    """Return (entity_id, run, start_, end_) that these runs are reported to be making."""
     if not runs:
         return []
     rows = await sqlfile.load("status/feed")["running"].many(connection, runs=Packed("text", list(runs)))

@@ -75,7 +75,7 @@ async def beats(
 async def reporters(
     connection: Connection, dataset: uuid.UUID, until: dt.datetime, *, jobs: int, runs: int
 ) -> list[RunRow]:
-    """The latest runs that read or wrote a dataset: so many runs of each of so many jobs, the latest first."""
+    """Return the latest runs that read or wrote a dataset: so many runs of each of so many jobs, the latest first."""
     rows = await sqlfile.load("status/freshness")["reporters"].many(
         connection, dataset=dataset, until=until, jobs=jobs, runs=runs
     )

@@ -43,7 +43,7 @@ class Versions(NamedTuple):
 
 
 class Reads(NamedTuple):
-    """As `status.Read`."""
+    """The columns of `status.Read`."""
 
     seq: Column
     upstream_id: Column
@@ -58,7 +58,7 @@ async def there(connection: Connection, windows: Sequence[Window]) -> There:
 
 
 async def versions(connection: Connection, windows: Sequence[Window], limit: int) -> Versions:
-    """Those that overlap the windows, in any order; any `limit` of them where there are more."""
+    """Return the versions that overlap the windows, in any order; any `limit` of them if there are more."""
     return Versions(*await _columns(connection, "versions", "48888181", {**packed(windows), "limit": limit}))
 
 

@@ -80,13 +80,13 @@ async def open_(connection: Connection, id_: uuid.UUID, seq: int, at: dt.datetim
 
 
 async def named(connection: Connection, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Incident]:
-    """Those of them that there are."""
+    """Return those of these incidents that exist, by id."""
     rows = await sqlfile.load("status/incidents")["named"].many(connection, ids=Packed("uuid", list(ids)))
     return {row[0]: Incident(*row) for row in rows}
 
 
 async def page(connection: Connection, state: str | None, limit: int, offset: int) -> tuple[list[Incident], int]:
-    """The latest first, and how many there are altogether."""
+    """Return the incidents, the latest first, and how many there are altogether."""
     queries = sqlfile.load("status/incidents")
     rows = await queries["page"].many(connection, state=state, limit=limit, offset=offset)
     (count,) = await queries["count"].one(connection, state=state)
@@ -101,7 +101,7 @@ async def fixed(
 
 
 async def retracted(connection: Connection, id_: uuid.UUID, at: dt.datetime, by: str, note: str) -> None:
-    """It was none."""
+    """Mark an incident as retracted: it was a false alarm."""
     await sqlfile.load("status/incidents")["retracted"].exec(connection, id=id_, at=at, by=by, note=note)
 
 
@@ -184,7 +184,7 @@ async def mark(connection: Connection, ref: str, some: Sequence[Marked]) -> None
 
 
 async def marked(connection: Connection, kinds: Sequence[str], ref: str) -> Marks:
-    """All marks of these kinds (no states) with a ref, of all entities."""
+    """Return all marks of these kinds (no states) with a ref, of all entities."""
     found = await sqlfile.load("status/incidents")["marked"].raw(connection, kinds=Packed("text", list(kinds)), ref=ref)
     return Marks(
         *(

@@ -23,7 +23,7 @@ class StoredVersion(NamedTuple):
 
 
 async def stored(connection: Connection, windows: Sequence[Window], limit: int) -> list[Version]:
-    """Those of instances in these windows that name a version of a table, in the order in which they were produced; so many at most."""
+    """Return at most `limit` versions of instances in these windows that name a version of a table, in the order in which they were produced."""
     if not windows:
         return []
     return [

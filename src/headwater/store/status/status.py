@@ -152,7 +152,7 @@ async def seen_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes
 async def runs(
     connection: Connection, asked: Sequence[tuple[int, str]]
 ) -> list[tuple[int, str, str, dt.datetime, int, int]]:
-    """(entity_id, run, what, happened_at, first_, end_) of each report that a run has started or ended."""
+    """Return (entity_id, run, what, happened_at, first_, end_) of each report that a run has started or ended."""
     if not asked:
         return []
     rows = await sqlfile.load("status/status")["runs"].many(
@@ -171,13 +171,13 @@ async def marks(connection: Connection, windows: Sequence[Window]) -> list[Run]:
 
 
 async def marks_of(connection: Connection, ids: Sequence[int]) -> list[Run]:
-    """All marks of these entities."""
+    """Return all marks of these entities."""
     rows = await sqlfile.load("status/status")["marks_of"].many(connection, ids=Packed("int4", list(ids)))
     return [Run(*row) for row in rows]
 
 
 async def marks_by_ref(connection: Connection, kinds: Sequence[str], ref: str) -> list[Run]:
-    """All marks of these kinds (no states) with a ref, of all entities."""
+    """Return all marks of these kinds (no states) with a ref, of all entities."""
     rows = await sqlfile.load("status/status")["marks_by_ref"].many(
         connection, kinds=Packed("text", list(kinds)), ref=ref
     )
@@ -185,7 +185,7 @@ async def marks_by_ref(connection: Connection, kinds: Sequence[str], ref: str) -
 
 
 async def marks_by_kind(connection: Connection, kinds: Sequence[str]) -> list[Run]:
-    """All marks of these kinds (no states), of all entities."""
+    """Return all marks of these kinds (no states), of all entities."""
     rows = await sqlfile.load("status/status")["marks_by_kind"].many(connection, kinds=Packed("text", list(kinds)))
     return [Run(*row) for row in rows]
 
@@ -224,7 +224,7 @@ async def write(
 
 
 async def versions(connection: Connection, windows: Sequence[Window], seq: int) -> list[Version]:
-    """Those recorded until a seq that overlap the windows, in the order in which they were produced."""
+    """Return the versions recorded until a seq that overlap the windows, in the order in which they were produced."""
     if not windows:
         return []
     return [
@@ -234,7 +234,7 @@ async def versions(connection: Connection, windows: Sequence[Window], seq: int) 
 
 
 async def deletions(connection: Connection, windows: Sequence[Window], since: int) -> list[tuple[int, int, int, int]]:
-    """(entity id, seq, start, end) of what was deleted after a seq in these windows."""
+    """Return (entity id, seq, start, end) of what was deleted after a seq in these windows."""
     if not windows:
         return []
     found = await sqlfile.load("status/status")["deletions"].many(connection, **packed(windows), since=since)
@@ -248,7 +248,7 @@ async def reads(connection: Connection, seqs: Sequence[int]) -> list[Read]:
 
 
 async def changes(connection: Connection, window: Window, seq: int) -> list[tuple[str, str, int, int, bool]]:
-    """(kind, ref, start_, end_, added) of an entity's window until a seq, in order; what one report takes away is before what it sets."""
+    """Return (kind, ref, start_, end_, added) of an entity's window until a seq, in order; what one report takes away is before what it sets."""
     entity_id, start, end = window
     return [
         (row[0], row[1], row[2], row[3], row[4])
@@ -289,13 +289,14 @@ async def version_authors(connection: Connection, seqs: Sequence[int]) -> dict[i
 
 
 async def durations(connection: Connection, ids: Sequence[int]) -> dict[int, tuple[float, float, int]]:
-    """Each entity whose runs were seen to start and to produce: seconds at the median and the 95th percentile of the last 200, and how many."""
+    """Return for each entity whose runs were seen to start and to produce: seconds at the median and the 95th
+    percentile of the last 200, and how many."""
     rows = await sqlfile.load("status/status")["durations"].many(connection, ids=Packed("int4", list(ids)))
     return {row[0]: (row[1], row[2], row[3]) for row in rows}
 
 
 async def ran(connection: Connection, ids: Sequence[int], start: int, end: int) -> list[tuple[int, int, int]]:
-    """(entity_id, first_, end_) of instances that some run was about, however it ended."""
+    """Return (entity_id, first_, end_) of instances that some run was about, however it ended."""
     rows = await sqlfile.load("status/status")["ran"].many(
         connection, ids=Packed("int4", list(ids)), start_=start, end_=end
     )

@@ -13,7 +13,7 @@ from headwater.store.lineage import names
 async def homes(
     connection: Connection, identity: Identity, stored: Iterable[tuple[str, DatasetName]]
 ) -> dict[uuid.UUID, list[str]]:
-    """By the dataset that stands for a name the entities that it holds, in the order of their names."""
+    """Return the entities that each dataset holds, in the order of their names, by the id that stands for all names of the dataset."""
     placed: dict[uuid.UUID, list[str]] = {}
     for entity, name in stored:
         placed.setdefault(version.dataset_id(identity.place(name).name), []).append(entity)

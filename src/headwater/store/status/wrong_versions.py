@@ -68,14 +68,14 @@ async def condemned(connection: Connection) -> list[Origin]:
 
 
 async def current(connection: Connection, ids: Collection[uuid.UUID]) -> set[uuid.UUID]:
-    """Those of these versions that no later one has replaced, in all parts that they wrote."""
+    """Return those of these versions that no later one has replaced, in all parts that they wrote."""
     if not ids:
         return set()
     return {row[0] for row in await sqlfile.load(_QUERIES)["current"].many(connection, ids=list(ids))}
 
 
 async def unconfirmed(connection: Connection, ids: Collection[uuid.UUID]) -> set[uuid.UUID]:
-    """Those of these versions after which no event says that the dataset was replaced (`lifecycleStateChange`)."""
+    """Return those of these versions after which no event says that the dataset was replaced (`lifecycleStateChange`)."""
     if not ids:
         return set()
     return {row[0] for row in await sqlfile.load(_QUERIES)["unconfirmed"].many(connection, ids=list(ids))}
@@ -84,7 +84,7 @@ async def unconfirmed(connection: Connection, ids: Collection[uuid.UUID]) -> set
 async def before(
     connection: Connection, ids: Collection[uuid.UUID], wrong: Collection[uuid.UUID]
 ) -> dict[uuid.UUID, Earlier]:
-    """For each of these versions the last one before it that is not wrong and has a name in its storage."""
+    """Return for each of these versions the last one before it that is not wrong and has a name in its storage."""
     if not ids:
         return {}
     rows = await sqlfile.load(_QUERIES)["before"].many(connection, ids=list(ids), wrong=list(wrong))
@@ -92,7 +92,7 @@ async def before(
 
 
 async def item_readers(connection: Connection, places: Sequence[tuple[RunKey, uuid.UUID]]) -> list[tuple[int, RunKey]]:
-    """(index of the place, reader): runs that name an item or a content which this run wrote to this dataset."""
+    """Return (index of the place, reader): runs that name an item or a content which this run wrote to this dataset."""
     if not places:
         return []
     rows = await sqlfile.load(_QUERIES)["item_readers"].many(
@@ -111,7 +111,7 @@ async def content_readers(connection: Connection, nodes: Collection[uuid.UUID]) 
 
 
 async def reads_by_item(connection: Connection, runs: Collection[RunKey]) -> set[tuple[RunKey, uuid.UUID]]:
-    """(run, dataset) where the run says which items or contents of the dataset it read."""
+    """Return (run, dataset) where the run says which items or contents of the dataset it read."""
     if not runs:
         return set()
     rows = await sqlfile.load(_QUERIES)["reads_by_item"].many(
@@ -128,7 +128,7 @@ async def instances_of_runs(connection: Connection, runs: Collection[uuid.UUID])
 
 
 async def made_by_runs(connection: Connection, runs: Collection[str]) -> list[tuple[str, int, int, int]]:
-    """(run, entity, start, end) of the instances whose current versions these runs made."""
+    """Return (run, entity, start, end) of the instances whose current versions these runs made."""
     if not runs:
         return []
     rows = await sqlfile.load(_QUERIES)["instances_of_runs"].many(connection, runs=list(runs))
@@ -143,7 +143,7 @@ async def runs_of_instances(connection: Connection, windows: Sequence[Window]) -
 
 
 async def run_keys(connection: Connection, runs: Collection[uuid.UUID]) -> set[RunKey]:
-    """These runs, in each job that has them, and the runs below them."""
+    """Return these runs, in each job that has them, and the runs below them."""
     if not runs:
         return set()
     rows = await sqlfile.load(_QUERIES)["run_keys"].many(connection, runs=list(runs))

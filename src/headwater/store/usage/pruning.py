@@ -56,7 +56,7 @@ async def page(
 
 
 async def waves(connection: Connection, wanted: Wanted) -> list[WaveTotal]:
-    """All of them by wave, the first first."""
+    """Return the totals of each wave, the first first."""
     return [
         WaveTotal(*row) for row in await sqlfile.load("usage/pruning")["waves"].many(connection, **wanted.parameters())
     ]

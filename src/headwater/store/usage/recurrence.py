@@ -23,7 +23,7 @@ class RecurrenceRow(msgspec.Struct, frozen=True):
 
 
 class ClassTotal(msgspec.Struct, frozen=True):
-    """All shapes of a class that were asked for."""
+    """The totals of all shapes of a class that were asked for."""
 
     kind: str
     shapes: int
