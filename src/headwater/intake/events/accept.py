@@ -354,7 +354,7 @@ def _entry(item: Item, at: dt.datetime) -> events.LogEntry:
 
 
 def _receipts(items: Sequence[Item], projected: Sequence[Changes], new: set[bytes], created: set[Any]) -> list[Receipt]:
-    """One receipt for each item. Each created node is attributed to the first event that mentions it."""
+    """Return one receipt for each item. Each created node is attributed to the first event that mentions it."""
     receipts, seen, left = [], set[bytes](), set(created)
     for item, changes in zip(items, projected, strict=True):
         duplicate = item.digest not in new or item.digest in seen

@@ -195,7 +195,7 @@ def _by_nominal_time(existing: Instances, facets: Facets) -> MatchedInstances | 
 
 
 def _interval(existing: Instances, start: dt.datetime, end: dt.datetime | None) -> MatchedInstances:
-    """From the instance that contains the start up to, and without, the one that contains the end.
+    """Return the instances from the one that contains the start up to, and without, the one that contains the end.
 
     So a run for 06:00 to 06:00 is for the day in which it begins, as its scheduler names it, and the last of 24 hourly runs completes the day.
     Consecutive runs leave no instance out and share none. Without a later end: the instance that contains the start.

@@ -35,7 +35,8 @@ class IsolatedIntake:
         self._url, self._live_runs = url, live_runs
 
     async def __call__(self, bodies: Sequence[bytes]) -> Accepted:
-        """As `TolerantIntake`. An event whose process dies or takes over five minutes is refused as `redelivered`.
+        """Accept events as `TolerantIntake` does. An event whose process dies or takes over five minutes is refused as
+        `redelivered`.
 
         Raises DatabaseUnavailable.
         """

@@ -22,7 +22,7 @@ class TolerantIntake:
         self._intake = Intake(database, live_runs)
 
     async def __call__(self, bodies: Sequence[bytes]) -> Accepted:
-        """As `Intake.accept_each`. Raises DatabaseUnavailable; then assume that no event is stored."""
+        """Accept events as `Intake.accept_each` does. Raises DatabaseUnavailable; then assume that no event is stored."""
         refused = {
             collision.index: Refused(collision.index, collision.reason, ID_COLLISION)
             for collision in await collisions(self._database, bodies)

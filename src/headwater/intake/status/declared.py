@@ -19,7 +19,7 @@ async def declared(connection: Connection, at: dt.datetime | None = None) -> Sto
 async def in_state(
     connection: Connection, id_: uuid.UUID | None, moment: dt.datetime | str = "infinity"
 ) -> StoredDeclarations:
-    """As `declared`, if the id of the state at that moment is known already."""
+    """Return what `declared` returns, if the id of the state at that moment is known already."""
     found = KEPT.get(id_)
     if found is None:
         # Thousands of entities take seconds; a thread leaves the event loop free.

@@ -204,7 +204,7 @@ async def _reach(
     named: Mapping[str, Ordinals],
     search: Search | None,
 ) -> _Reach:
-    """By schedule from the instances, by recorded reads from the runs, and from the one to the other until neither finds more."""
+    """Follow schedules from the instances, recorded reads from the runs, and each from the other until neither finds more."""
     while True:
         asked = dict(named)
         if search is not None:
@@ -234,7 +234,7 @@ async def _reach(
 
 
 def _run_ids(texts: Collection[str]) -> set[uuid.UUID]:
-    """Those of the runs' names that are ids of events."""
+    """Return those of the runs' names that are ids of events."""
     found = set()
     for text in texts:
         with contextlib.suppress(ValueError):

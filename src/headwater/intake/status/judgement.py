@@ -114,7 +114,7 @@ class Judge:
         return new
 
     async def _spared(self, name: str, upstream: Set[str]) -> dict[str, frozenset[str]]:
-        """By incident: the upstreams of which an entity uses no wrong column, neither when the incident was opened nor now."""
+        """Return by incident the upstreams of which an entity uses no wrong column, neither when the incident was opened nor now."""
         found: dict[str, frozenset[str]] = {}
         for incident, pairs in self.spared.items():
             some = {

@@ -43,7 +43,7 @@ class LoadedMarks:
         return self._add(await store.marks_by_ref(connection, kinds, ref))
 
     async def more_of_incident(self, connection: Connection, kinds: Sequence[str], ref: str) -> dict[int, Marks]:
-        """As `more_by_ref`, and all marks of instances that are `repaired`: they may be deleted."""
+        """Load as `more_by_ref` does, and all marks of instances that are `repaired`: they may be deleted."""
         found = await self.more_by_ref(connection, kinds, ref)
         repaired = {id_: some for id_ in self._marks if (some := self._marks[id_].get(Mark("repaired", ref), NONE))}
         hulls = {id_: Ordinals.between(some.first, some.end) for id_, some in repaired.items()}

@@ -169,7 +169,7 @@ def resolve_report(
 
 
 def _corrected(at: dt.datetime, offset: dt.timedelta, now: dt.datetime) -> dt.datetime:
-    """By the server's clock: what is reported at once happened now, so such reports stay in the order in which they came."""
+    """Return the time by the server's clock: what is reported at once happened now, so such reports stay in the order in which they came."""
     try:
         return min(at + offset, now)
     except OverflowError:  # a time of year 1 or 9999: no clock shows it
