@@ -58,7 +58,7 @@ class Import(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Unanswered(Exception):
-    """No server could be asked; has the reason."""
+    """The error if no server could be asked; has the reason."""
 
 
 def ledger_path() -> Path:

@@ -92,7 +92,7 @@ class Route:
             self._sender.wait(min(deadline, time.monotonic() + _BACKLOG_GRACE), backlog=True, patient=False)
 
     def stop(self) -> None:
-        """After `close`: end the sender, log what is left, release the files."""
+        """Stop after `close`: end the sender, log what is left, release the files."""
         self._sender.stop()
         self._left = self.spool.count()
         if self._left and not self._sender.said_outage:

@@ -24,7 +24,7 @@ _PRIVATE = ("secret.key", "server.json", "server.log", "postgres", "run")
 
 
 def security_checks(url: str | None, now: dt.datetime | None = None) -> list[Check]:
-    """Every check. Those of the server need a key with the role admin if the server is closed."""
+    """Run every check. Those of the server need a key with the role admin if the server is closed."""
     found = [*_files(), *_old_modes()]
     try:
         found += [*_open(url), *_keys(url, now or dt.datetime.now(dt.UTC)), *_listeners(url)]

@@ -34,7 +34,7 @@ class WantedKey(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class WantedRules(msgspec.Struct, forbid_unknown_fields=True):
-    """All rules: they replace the present ones."""
+    """The rules that replace all present ones."""
 
     rules: tuple[Rule, ...]
 

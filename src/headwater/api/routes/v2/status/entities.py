@@ -71,7 +71,7 @@ class Files(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Reports(msgspec.Struct, forbid_unknown_fields=True):
-    """At most 10,000."""
+    """A request with at most 10,000 reports."""
 
     reports: list[Reported]
 

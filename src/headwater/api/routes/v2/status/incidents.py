@@ -45,7 +45,7 @@ class NewIncident(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class OpenedIncident(msgspec.Struct, frozen=True):
-    """As `Opened`; `reads`: what is wrong by recorded reads, null without origins."""
+    """The fields of `Opened`; `reads`: what is wrong by recorded reads, null without origins."""
 
     id: uuid.UUID | None
     seq: int
