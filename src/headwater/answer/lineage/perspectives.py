@@ -40,7 +40,7 @@ _TOOLS = (
 )
 _WORDS = re.compile(r"[a-z]+(?:-expectations)?")
 _JOBS = 5
-# How long a chain of the log's edges may be that stands for one edge of others; datasets that are looked at for it in all, half a second's work.
+# The longest chain of the log's edges that stands for one edge of others, and the most datasets searched for chains: half a second's work.
 _STEPS, _LOOKED = 5, 200_000
 
 

@@ -31,7 +31,7 @@ _MARK = """create table replayed (until timestamptz not null, seal bigint not nu
   projected_at timestamptz)"""
 _LAST = dt.datetime(2051, 1, 1, tzinfo=dt.UTC)
 
-# Where rules were found: the audit log says what held then; it says there were none yet; or it does not say, and today's are taken.
+# The origin of the rules: the audit log says which held then, or that there were none yet; if it does not say, today's are taken.
 Origin = Literal["audit", "none yet", "today"]
 Copied = Literal["events", "warnings", "changes"]
 
