@@ -72,8 +72,8 @@ async def _make_new(
 ) -> set[uuid.UUID]:
     """Make the documents of new datasets from their names. Returns the ids of those made; their lexemes go to `after`.
 
-    Of a new dataset little else is known than its name, and what `_make_stale` asks PostgreSQL for each is half of its work. Those of which more
-    is known are left for it.
+    A new dataset has little more than its name, and the questions of `_make_stale` to PostgreSQL are half of the work. Datasets that have more
+    are left for `_make_stale`.
     """
     queries, ids = sqlfile.load("search"), sorted(datasets, key=_BY_NUMBER)
     async with connection.pipeline():
