@@ -10,6 +10,8 @@ WORDS = re.compile(r"\b(somebody|nobody|whoever|anybody|everybody|so that nothin
 CLASSES = {"Told", "Known", "Kept", "Said", "Made", "Found", "Heard", "Spoken", "Given"}
 FUNCTIONS = {"told", "known", "kept", "said", "made", "found", "shown", "work", "one", "heard", "spoken"}
 FRONTED = re.compile(r"""^\s*(?:r?\"{3}|#:? |-- )?Of [a-z]""")
+ASKED = re.compile(r"""^\s*(?:r?\"{3}|-- )(?:What|Who|Whom|Whose|Which|Whether|Where|When|How|Why)\b""")
+CODE = ("src", "tests", "benchmarks", "docs", "scripts", "examples")
 # Beside `many`, it fetches one row.
 ALLOWED = {"src/headwater/store/sqlfile.py: one"}
 # Applied migrations are never edited; comments of schema.sql are.
@@ -73,6 +75,17 @@ def test_the_subject_comes_first() -> None:
     assert not found, "put the subject first (docs/explanation/writing.md)"
 
 
+def test_a_docstring_names_or_states() -> None:
+    """A docstring, or a comment in SQL, names its thing or begins with a verb; none begins as half a question ("Whether a job is ...")."""
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in sorted({*sources(), *(path for folder in CODE for path in (ROOT / folder).rglob("*.py"))})
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if ASKED.match(line)
+    ]
+    assert not found, 'write "Return whether ...", "The edges that ..." (docs/explanation/writing.md)'
+
+
 def continues(path: Path, number: int) -> bool:
     """Return whether a line goes on with the sentence of the line above."""
     above = path.read_text(encoding="utf-8").splitlines()[number - 2].strip() if number > 1 else ""
@@ -83,5 +96,8 @@ def test_it_can_see_them() -> None:
     assert FRONTED.search('    """Of a plan, the items."""')
     assert FRONTED.search("    # Of these the first.")
     assert not FRONTED.search("    # Office hours")
+    assert ASKED.match('    """Whether a job is hidden."""')
+    assert ASKED.match("-- What runs left behind.")
+    assert not ASKED.match('    """Return whether a job is hidden."""')
     assert WORDS.findall("Whoever asks, so that nothing is; one body") == ["Whoever", "so that nothing"]
     assert [*definitions(ast.parse("class Told: pass\ndef work(): pass"))] == [("Told", True), ("work", False)]

@@ -97,7 +97,7 @@ def test_a_later_migration_is_written_into_its_table(monkeypatch: pytest.MonkeyP
     -- A later file.
 
     alter table edges add column weight numeric(4, 2) not null default 1;
-    -- How it was found.
+    -- The way it was found.
     alter table edges add column how text, add column by_whom text;
     drop index edges_by_job;
     alter table edges alter column how set storage external;
@@ -111,7 +111,7 @@ def test_a_later_migration_is_written_into_its_table(monkeypatch: pytest.MonkeyP
     table = text[text.index("create table edges") :]
     table = table[: table.index(";\n\n")]
     assert (
-        "  weight numeric(4, 2) not null default 1,\n  -- How it was found.\n  how text,\n  by_whom text,\n  primary key"
+        "  weight numeric(4, 2) not null default 1,\n  -- The way it was found.\n  how text,\n  by_whom text,\n  primary key"
         in table
     )
     assert "edges_by_job" not in text

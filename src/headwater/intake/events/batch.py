@@ -16,7 +16,7 @@ _MOST_TOKENS = 2_000_000
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """Where a batch stops to be an array: in the element `index`, which begins at the byte `offset`, because of what is at `place`."""
+    """The place at which a batch stops to be an array: in the element `index`, which begins at the byte `offset`, because of the byte at `place`."""
 
     index: int
     offset: int
