@@ -36,7 +36,7 @@ _SNAPSHOT_COLUMNS = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_vali
 
 
 class Dependent(msgspec.Struct, frozen=True):
-    """What uses or makes tables without SQL of its own: a test, an exposure, a metric, a semantic model, a model in Python.
+    """A node that reads or writes tables without SQL of its own: a test, an exposure, a metric, a semantic model, a model in Python.
 
     `reads`, `writes`: by dbt's account.
     """

@@ -28,7 +28,7 @@ class Built(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """What a command printed, and its exit code."""
+    """The output of a command, and its exit code."""
 
     exit_code: int
     stdout: str
