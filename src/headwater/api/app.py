@@ -206,7 +206,7 @@ def from_environment() -> Any:
     telemetry.set_up(logging.getLevelNamesMapping()[settings.server.log_level.upper()])
     orphaned.end_with_parent(settings.server.shutdown_seconds)
     app = create_app(settings)
-    # What is loaded by now stays for good; repeated scans for cycles cost a tenth of the time under load.
+    # Objects loaded by now stay for good; repeated scans for cycles cost a tenth of the time under load.
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)

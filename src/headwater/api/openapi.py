@@ -40,7 +40,7 @@ _MARQUEZ = {
         },
     ]
 }
-# What any route may answer besides its own statuses, and what one with a body may.
+# The statuses of any route besides its own, and those of a route with a body.
 _ANY = {
     "400": "A parameter or the body is invalid.",
     "401": "The request has no identity: send a key or a token, or sign in.",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("headwater")
 
 _BATCH = 500
-_SCAN_SECONDS = 5.0  # how often an idle sender looks for events of ended processes
+_SCAN_SECONDS = 5.0  # seconds between an idle sender's looks for events of ended processes
 _FIRST_WAIT, _LONGEST_WAIT, _AWAITED_WAIT = 0.1, 15.0, 0.5
 _MEMORY_EVENTS, _MEMORY_BYTES = 1000, 32 << 20  # kept in memory if the disk refuses
 _REJECTED_BYTES = 10 << 20

@@ -29,7 +29,7 @@ _READ = 512 * 1024
 _STALE_SECONDS = (
     60.0  # an emptied segment older than this is replaced: a segment's name has the time of its oldest event
 )
-_FULL_SECONDS = 0.5  # how often a spool that is full, or on a full disk, checks for room
+_FULL_SECONDS = 0.5  # seconds between checks for room, if the spool or the disk is full
 
 
 class Full(Exception):

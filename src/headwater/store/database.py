@@ -30,10 +30,10 @@ _PATIENCE = {
 # Milliseconds between two looks of a running statement at whether its client is still there.
 _GONE_AFTER = 10_000
 
-# Why PostgreSQL answers and takes no write, by SQLSTATE.
+# The reasons for which PostgreSQL answers but takes no write, by SQLSTATE.
 _UNWRITABLE = {"53100": "the database's disk is full", "25006": "the database is read-only"}
 
-# What begin_writing() raises (migration 0002).
+# The error of begin_writing() (migration 0002).
 _STALE = "HW001"
 
 
@@ -42,7 +42,7 @@ class Database:
 
     def __init__(self, url: str, *, pool_size: int = 8, statement_timeout_seconds: float = 60.0) -> None:
         self.url = url
-        # Why the last transaction could not write; None after one that could.
+        # The reason the last transaction could not write; None after one that could.
         self.unwritable: str | None = None
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             url,

@@ -28,7 +28,7 @@ from headwater.store.lineage.edges import Moment
 from headwater.store.people import annotations as annotation_store
 
 COLLAPSE = ("none", "parent", "root")
-# How often a query shape is run, by its `headwater_recurrence` facet.
+# The classes of query shapes, by their `headwater_recurrence` facet.
 RECURRENCES = ("recurring", "ad_hoc", "one_off")
 GROUPS = ("namespace", "source", "tag", "owner", "parent")
 ORIGINS = ("OBSERVED", "DECLARED", "MANUAL")

@@ -48,7 +48,7 @@ def _folded(said: Iterable[Annotation]) -> NodeChanges:
     for one in said:
         if one.kind == "tag":
             gone = found.untagged_fields.setdefault(one.field, set()) if one.field else found.untagged
-            # What a person said of a tag stands in place of what events say of it, with or without its value.
+            # A person's change of a tag takes precedence over events that report it, with or without its value.
             gone.add(one.key)
             if not one.deleted:
                 tags = found.field_tags.setdefault(one.field, []) if one.field else found.tags

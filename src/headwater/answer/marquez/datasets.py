@@ -178,7 +178,7 @@ async def _versions(
     logged = await run_log.load(connection, list(by_key.values()))
     made_by = await runs.run_answers(connection, list(by_key.values()), logged=logged)
     told = {key: log.outputs[row.id] for key, log in logged.items() if row.id in log.outputs}
-    # What no event is left of is read from the history of facets, which may be long.
+    # Versions without an event in the log are read from the history of facets, which may be long.
     forgotten = len(told) < len(found)
     past = said_by_facets.Past(await rows.facet_history(connection, [row.id] if forgotten else []))
     schemas = await facet_store.bodies(connection, {one.schema_id for one in found if one.schema_id})

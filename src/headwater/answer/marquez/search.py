@@ -21,7 +21,7 @@ from headwater.store.marquez import runs as marquez_runs
 
 _EVENT_TYPES = {"COMPLETED": "COMPLETE", "FAILED": "FAIL", "ABORTED": "ABORT", "RUNNING": "START", "OTHER": "OTHER"}
 _DOCUMENTS = 50
-# Where a word was found, in the words of Marquez's index.
+# The field that has a word, as Marquez's index names it.
 _PLACES = {
     "column": "facets.schema.fields.name",
     "sql": "facets.sql.query",

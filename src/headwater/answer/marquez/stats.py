@@ -8,7 +8,7 @@ from headwater.store.database import Connection, Database
 from headwater.store.marquez import stats
 
 ASSETS = ("jobs", "datasets", "sources")
-# What PostgreSQL says of a time zone it does not know.
+# PostgreSQL's error for a time zone it does not know.
 _NO_SUCH_ZONE = "22023"
 
 

@@ -19,7 +19,7 @@ from headwater.store.history import facets
 from headwater.store.lineage import names
 from headwater.store.search import Candidate
 
-# How many documents are counted, how many of a tier are ranked at least, and how many can be paged through.
+# The documents that are counted, those of a tier that are ranked at least, and those that can be paged through.
 MOST_COUNTED, _RANKED, _REACHED = 10_000, 500, 10_000
 # So many are ranked one by one; more by the index.
 _FEW = 300

@@ -164,7 +164,7 @@ async def _histories(connection: Connection, ids: Collection[uuid.UUID], now: dt
     writers = {job for one in told.values() for job in (one.done.job, one.open.job) if job}
     types = await facet_store.of_owners(connection, writers, ["jobType"])
     streams = {job for job, facets in types.items() if known.streaming(facets["jobType"])}
-    # What is still running has written nothing yet, unless it never ends.
+    # A run that still runs has written nothing yet, unless it never ends.
     latest = {id_: one.open if one.open.job in streams else one.done for id_, one in told.items()}
     beats = await store.beats(
         connection, {one.run for one in latest.values() if one.run and one.job in streams}, now, _UPDATES

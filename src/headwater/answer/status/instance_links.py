@@ -67,7 +67,7 @@ class InstanceLinks:
         return self
 
     def _exist(self, name: str) -> Ordinals:
-        # What is asked about counts whether it is there or not.
+        # The instances asked about count even if they do not exist.
         there = self._marks[name].exist | self._marks[name].of("deleted") if name in self._marks else NONE
         return there | self.some if name == self.entity else there
 

@@ -52,7 +52,7 @@ class News:
             async with database.connection() as connection:
                 news, last = await store.news(connection, since)
             if last < self._until:
-                self._last = {}  # of a log in the place of which another stands, out of a backup
+                self._last = {}  # a backup was restored: these seqs are of the log before
             self._last |= news
             if since > last:
                 self._since = last  # a waiter asks for a seq that is not reached yet

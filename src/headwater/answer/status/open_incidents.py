@@ -136,7 +136,7 @@ async def _caused(database: Database, late: Iterable[Freshness]) -> list[OpenInc
         troubles |= {dataset_id(DatasetName(each.namespace, each.name)): _late(each) for each in late}
         doubted = await doubted_versions(connection)
         roots = [one for one in doubted.doubts if one.cause is None]
-        for one in reversed(roots):  # of several of a dataset the first one counts
+        for one in reversed(roots):  # the first root of a dataset counts
             troubles[one.place.dataset] = _doubted(one, troubles.get(one.place.dataset))
         causes = await _causes(connection, troubles, roots)
         reached: dict[uuid.UUID, dict[uuid.UUID, dt.datetime]] = {}

@@ -114,7 +114,7 @@ async def waited(
         left = end - time.monotonic()
         if found.ready or left <= 0:
             return found
-        # What is not expected yet becomes late, and a wait comes to its end, without a report.
+        # Without a report, an instance becomes late and a wait ends.
         await news.after(database, found.seq, needed, min(left, _next(found)))
 
 

@@ -33,7 +33,7 @@ class Format(NamedTuple):
     decompressor: Callable[[], Any]
     errors: tuple[type[Exception], ...]
     padding: int  # zeros between or after members come in multiples of this; 0: not allowed
-    garbage: bool  # whether other bytes after the last member are ignored, as by the kind's own program
+    garbage: bool  # True: other bytes after the last member are ignored, as by the kind's own program
 
 
 def _gzip() -> Format:

@@ -28,7 +28,7 @@ class Producer(NamedTuple):
     """A job that makes an entity's instances: `airflow://prod/reads_weekly/compute`. `max_periods`: so many in one run at most."""
 
     job: str
-    every: str = ""  # how often it runs; as often as the entity has periods where empty
+    every: str = ""  # the rhythm of its runs; empty: one run for each period of the entity
     max_periods: int | None = None
     pool: str = ""
 

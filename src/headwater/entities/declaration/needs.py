@@ -196,7 +196,7 @@ def _rows(part: Part) -> dict[tuple[str, ...], Place]:
     """Return the place of each table, and of each row by its table and the row's text."""
     found: dict[tuple[str, ...], Place] = {}
     for word, table in part.value.items() if isinstance(part.value, dict) else ():
-        if word in part.keys:  # what came as JSON stands nowhere
+        if word in part.keys:  # a part from JSON has no place
             found[word,] = part.keys[word]
         for key, place in table.keys.items():
             found.setdefault((word, spaced(key)), place)

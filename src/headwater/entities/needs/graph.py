@@ -53,7 +53,7 @@ class Dependency(NamedTuple):
     wait: int | None = None  # seconds after the downstream period's end; from then on `then` holds
     then: str = FAIL  # fail; accept: what is there will do; or the name of an entity that is taken instead, with the same dates and states
     columns: tuple[str, ...] = ()  # only these are used; all where empty
-    group: str = ""  # of one state's dependencies with the same group, any one will do
+    group: str = ""  # any one of a state's dependencies with the same group will do
 
 
 class Entity(NamedTuple):

@@ -45,7 +45,7 @@ def _least(
         ordinals = np.arange(start, min(start + _AT_ONCE, end), dtype=np.int64)
         ends = downstream.begins(ordinals + 1)
         if counted:
-            # What is counted back from a period is over when it starts. All calendars but the finest are one block.
+            # Periods counted back from a period are over when it starts. All calendars but the finest are one block.
             found = min(found, int((ends - downstream.begins(ordinals)).min()))
             if downstream.spec.unit in {"minute", "hour"}:
                 break

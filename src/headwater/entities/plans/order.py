@@ -37,7 +37,7 @@ def stages(
         instances = restore[name]
         own = graph.entities[name].instances
         producer = producers.get(name)
-        # What may have been made from one that is before it goes back after that one.
+        # An instance that may have been made from an earlier one goes back after that one.
         chained = any(link.upstream == name for link in graph.upstream(name))
         block = Block("restore", producer, producer.max_periods if producer is not None and not chained else 1)
         block.add(name, ProducerRuns(own.calendar if own else None), instances)
@@ -153,7 +153,7 @@ def _take_turns(graph: Graph, stage: Stage, inner: Sequence[Link]) -> None:
 def _ends(graph: Graph, name: str, block: Block) -> Int:
     """Return for each item the instant at which the last instance that it makes ends."""
     own = graph.entities[name].instances
-    assert own is not None, name  # what is static is in no knot
+    assert own is not None, name  # a knot has no static entity
     members = block.instances[name].members()
     last, runs = block.made[name].last(members), block.runs.members()
     # Revisions that add up stand by the first instance that they lead to: nothing here needs them, or they were refused.

@@ -190,7 +190,7 @@ class Plan:
         if any(each.chained for each in block.made.values()):
             numbers.append(self.numbers(makes) & Ordinals.between(0, number))
         found = NONE.union(*numbers)
-        # What its own runs make for it is no item before it.
+        # Instances that its own runs make for it are no item before it.
         return found - Ordinals.between(number, number + 1) if any(maker is block for maker, _ in makers) else found
 
     def _needed(self, link: Link, some: Ordinals) -> Ordinals:

@@ -69,7 +69,7 @@ def turns(
             for block in stage.blocks:
                 for maker, needed in makers(block.makes(block.runs_of(some))):
                     up = bisect_right(starts, maker.start) - 1
-                    # What is restored has the first numbers, so this is, of what waits for it, only what is restored too.
+                    # Restored items have the first numbers, so of the items that wait for it this has only restored ones.
                     if needed and up < at:
                         wanted[up][which] = wanted[up].get(which, NONE) | needed
                         after[up, which] = max(after.get((up, which), 0.0), rest)

@@ -74,7 +74,7 @@ class Window(NamedTuple):
             return max(opens - instant, 0) + work
         length = self.end - self.start
         days, rest = divmod(work - here, length)
-        # What ends with an opening does not wait for the next.
+        # Work that ends with an opening does not wait for the next.
         return closes - instant + days * DAY + (DAY - length + rest if rest else 0)
 
 

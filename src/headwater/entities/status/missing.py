@@ -81,7 +81,7 @@ def reasons(
     """
     name = entity.name
     if lacking:
-        # What is known of years need not be looked through for a day.
+        # Marks of years need not be looked through for a day.
         marks = marks.within(Ordinals.between(lacking.first, lacking.end))
     left = lacking & every
     for never in (lacking - every) if left != lacking else NONE:

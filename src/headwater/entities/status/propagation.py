@@ -86,7 +86,7 @@ class _Round:
     def _fresh(self, found: Mapping[bool, Sets]) -> dict[bool, dict[str, Ordinals]]:
         """Return the instances not reached before, of current versions (False) and past ones (True)."""
         past = _new(found[True], self.past)
-        # Which of several past versions was read is unknown.
+        # It is unknown which of several past versions was read.
         return {
             False: _new(found[False], self.current),
             True: _new(past, self._known.several) if self._recorded else past,

@@ -1,6 +1,6 @@
 """May an instance be made now, in which state, and of exactly what: what a scheduler asks before it starts a run.
 
-    windows(graph, "report", week)                                    # which marks have to be known to answer
+    windows(graph, "report", week)                                    # the marks that the answer needs
     readiness(graph, "report", week, {"words": marks}, now).state     # the best state that may be made
 
 | a dependency says | then it will do when |
@@ -155,7 +155,7 @@ class _Answer(NamedTuple):
 
 
 _UNKNOWN = Marks()
-# What depends on the graph alone, for as long as that lives.
+# Values that depend on the graph alone, for as long as it lives.
 _needs: weakref.WeakKeyDictionary[Graph, dict[str, dict[str, _Groups]]] = weakref.WeakKeyDictionary()
 
 

@@ -307,7 +307,7 @@ class _Recorded:
         starts, ends = np.maximum(several.start[piece], low[row]), np.minimum(several.end[piece], high[row])
         _, begin = self._all.ordinals(starts)
         yield True, past._replace(low=begin, high=begin + ends - starts), upstream[row]
-        # What is left of a row without these; what was read before anything was known may have been any version.
+        # The rest of a row without these; a read before the first record may have been of any version.
         lost = several.first[piece] <= read_seq[row]
         row, starts, ends = row[lost], starts[lost], ends[lost]
         whole = np.ones(rows.rank.size, dtype=np.bool_)

@@ -12,7 +12,7 @@ import numpy as np
 from headwater.entities.time.ordinals import Int
 from headwater.entities.time.zones import DAY
 
-# What a unit is in (months, days, seconds).
+# The length of each unit in (months, days, seconds).
 UNITS = {
     "minute": (0, 0, 60),
     "hour": (0, 0, 3600),

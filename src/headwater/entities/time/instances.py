@@ -71,7 +71,7 @@ def _calendar(period: Mapping[str, object]) -> Calendar:
         bounds = period["table"]
         if not isinstance(bounds, list | tuple):
             raise InvalidCalendar("table is no list of dates or instants", field="table")
-        # What a bound's date means does not depend on the table itself.
+        # The meaning of a bound's date does not depend on the table itself.
         days = Calendar.every("day", zone)
         return Calendar.table([_instant(days, "table", bound) for bound in bounds], zone, starts)
     anchor = period.get("anchor")

@@ -72,7 +72,7 @@ class Listed:
         high = high[met]
         last = np.minimum(others.ends[np.searchsorted(others.starts, high, "left") - 1], high) - 1
         begin, end = (np.searchsorted(ordinals, bound[met]) for bound in (self._mine.start, self._mine.end))
-        # What reaches furthest is written last, and stays.
+        # The rectangle that reaches furthest is written last, and stays.
         for at in np.argsort(last, kind="stable").tolist():
             found[begin[at] : end[at]] = last[at]
             some[begin[at] : end[at]] = True

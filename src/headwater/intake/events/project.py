@@ -54,7 +54,7 @@ class Changes(rows.RowSet):
         return nodes | {row.run_id: f"run:{row.run_id}" for row in self.of(rows.RunRow)}
 
 
-# Whether a content-addressed row (its type, its id) is stored already and need not be written again.
+# Returns True if a content-addressed row (its type, its id) is stored already and need not be written again.
 Committed = Callable[[type, uuid.UUID], bool]
 
 

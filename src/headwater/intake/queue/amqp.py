@@ -39,7 +39,7 @@ LETTER_ARGUMENTS: dict[str, Any] = {**QUEUE_ARGUMENTS, "x-delivery-limit": 2**31
 _UNCONFIRMED = 250
 _UNCONFIRMED_BYTES = 16 * 1024 * 1024
 
-# What the library raises if the broker is unavailable, shutting down or slow.
+# The library's exceptions if the broker is unavailable, shutting down or slow.
 LOST = (AMQPError, ChannelInvalidStateError, OSError, TimeoutError)
 
 

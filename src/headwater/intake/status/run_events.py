@@ -15,7 +15,7 @@ from headwater.store.people.listeners import Logged
 from headwater.store.status import feed as store
 
 _OF_A_RUN, _BYTES = 100, 4 * 1024 * 1024
-# How long before and after the given events the other events of their runs are searched.
+# The time before and after the given events in which the other events of their runs are searched.
 _APART = dt.timedelta(days=32)
 _EARLIEST, _LATEST = dt.datetime(1, 3, 1, tzinfo=dt.UTC), dt.datetime(9999, 11, 1, tzinfo=dt.UTC)
 

@@ -21,7 +21,7 @@ from headwater.store.database import Connection, Database
 from headwater.store.events import retention as store
 
 _BATCH = 1000
-# How many of a job's last reports stay at any age: they support its edges.
+# The number of a job's last reports that stay at any age: they support its edges.
 _LATEST_REPORTS = 10
 _CONTENT: tuple[store.Content, ...] = ("column_set", "facet_set", "facet_body")
 

@@ -20,13 +20,13 @@ from headwater.store.migrate import files
 
 _rules = msgspec.json.Decoder(tuple[Rule, ...])
 LOGS = ("events", "warnings", "changes")
-# What the queries of these names read, in their order.
+# The columns that the queries of these names read, in their order.
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "events": ("event_time", "digest", "kind", "event_type", "run_id", "producer", "received_at", "body", "arrived"),
     "warnings": ("event_time", "digest", "position", "producer", "code", "place", "message"),
     "changes": ("id", "at", "author", "action", "target", "body", "node", "other"),
 }
-# What a database is a replay of, and whether its tables are made. Only replays have this table, so no migration makes it.
+# The time and the seal that a database is a replay of, and whether its tables are made. Only replays have this table, so no migration makes it.
 _MARK = """create table replayed (until timestamptz not null, seal bigint not null, copied_at timestamptz not null default clock_timestamp(),
   projected_at timestamptz)"""
 _LAST = dt.datetime(2051, 1, 1, tzinfo=dt.UTC)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from headwater.store import sqlfile
 from headwater.store.database import Connection
 
-# What a job made long ago says nothing of what it makes now.
+# Instances that a job made long ago do not show what it makes now.
 _LATEST = 5
 
 

@@ -46,7 +46,7 @@ async def add_listener(
     request: Request[Any, Any, Any], state: State, data: JSONBody[writes.ListenerRequest]
 ) -> writes.Added:
     """Add a listener. Only this answer shows a generated secret."""
-    url = (data.url or "").partition("?")[0]  # what follows may be a key
+    url = (data.url or "").partition("?")[0]  # the query may hold a key
     detail = {"kind": data.kind, "url": url, "filter": msgspec.to_builtins(data.filter), "since": str(data.since or "")}
     by = _change(request, "add_listener", data.name[:100], 201, detail)
     return _done(request, state, await writes.add(state.database, data, state.outbound, by=by))
