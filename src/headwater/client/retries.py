@@ -21,7 +21,7 @@ def pause(failures: int, first: float, longest: float) -> float:
 
 
 class Backoff:
-    """The pauses of one caller, who counts its failures here."""
+    """The pauses of one caller, which counts its failures here."""
 
     def __init__(self, first: float = 0.2, longest: float = 30.0) -> None:
         self._first, self._longest = first, longest

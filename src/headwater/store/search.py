@@ -279,7 +279,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 async def candidates(connection: Connection, queries: Sequence[str], most: int) -> list[Candidate]:
-    """Documents by the first query that finds them, those spoken of last first among equals; about `most` are looked at for each query."""
+    """Return documents by the first query that finds them, among equals the one with the latest event first; each query examines about `most`."""
     rows = await sqlfile.load("search")["candidates"].many(connection, queries=list(queries), most=most)
     found: dict[uuid.UUID, Candidate] = {}
     for row in rows:

@@ -142,7 +142,7 @@ async def slower(database: Database, since: dt.datetime | None, *, limit: int, o
 
 
 def _since(past: Past, since: dt.datetime) -> list[Level]:
-    """Levels of a series; none where it did not run since, or plainly is no slower than it ever was, which is quickly said of many jobs."""
+    """Return the levels of a series; none if it did not run since, or plainly is no slower than ever, a quick test that settles many jobs."""
     if max(past.took[-3:]) <= min(past.took):
         return []
     return levels(past.took) if past.began[-1] >= since else []

@@ -148,7 +148,7 @@ class _Growing(msgspec.Struct):
 
 
 def fold(told: Iterable[RunReport]) -> list[JobVersion]:
-    """Versions from what runs told, oldest first; the versions latest begun first."""
+    """Fold the reports of runs, oldest first, into versions, the latest begun first."""
     found: list[_Growing] = []
     now: _Growing | None = None
     for one in told:

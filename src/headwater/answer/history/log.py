@@ -21,7 +21,7 @@ class LogPage(msgspec.Struct, frozen=True):
 
 
 async def page(database: Database, after: str | None, upto: int, limit: int) -> LogPage:
-    """Events after a place up to a number of arrival, some 4 MB at most. `after`: a number (all that drew it are passed), or what `next` said."""
+    """Return events after a place up to a number of arrival, some 4 MB at most. `after`: a number (its events are skipped), or a former `next`."""
     place = _place(after)
     if limit == 0:
         return LogPage(upto, [], None)

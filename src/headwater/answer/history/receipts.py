@@ -47,7 +47,7 @@ class Receipt(msgspec.Struct, kw_only=True):
 
 
 class MentionedNode(msgspec.Struct):
-    """Something the event speaks of. `roles`: input, output, job, run, dataset, parent, root, symlink, source (of columns).
+    """A node that the event mentions. `roles`: input, output, job, run, dataset, parent, root, symlink, source (of columns).
 
     `id` is that of the name that stands for it now, `told` the name that the event used where that is another. `known` is False where
     nothing is kept of it any more. `first`: no earlier event is known to speak of it.

@@ -7,7 +7,7 @@
 | job, failing | its last runs failed, so its lineage is that of an earlier run |
 | job, silent | it has not run for longer than the rhythm of what it writes |
 
-Rhythms are learned (`model.cadence`). What has none is never stale: a producer that was heard of twice may never come back.
+Rhythms are learned (`model.cadence`). Without a rhythm nothing is stale: a producer that sent events twice may never come back.
 """
 
 import datetime as dt
@@ -34,7 +34,7 @@ _LATE = frozenset({Lateness.LATE, Lateness.VERY_LATE})
 
 
 class StaleSource(msgspec.Struct, frozen=True):
-    """`kind`: producer, sync or job. `cause`: silent, stopped or failing. `since`: when it was last heard of; of a failing job its first failure.
+    """`kind`: producer, sync or job. `cause`: silent, stopped or failing. `since`: the time of its last event; of a failing job its first failure.
 
     `usual`: how often it did: hourly, daily, weekly, or about every so many seconds. `datasets`: node ids of what it writes, as far as known.
     `look`: the command that shows more.

@@ -5,7 +5,7 @@
 | import | is the first with content that is known, or of a dataset whose versions have no names |
 | correction | left another content than the one before |
 | same | left the same content as the one before |
-| forced | was made although the same content had been imported before, because a person said so |
+| forced | was made although the same content had been imported before, because a person forced it |
 | failed | was of a run that failed or was stopped: what it left is not counted as content |
 | dropped | removed it |
 """

@@ -110,13 +110,13 @@ _MOST_COUNTED = 100_000
 
 
 async def datasets(database: Database, listing: Listing) -> Datasets:
-    """Datasets, the latest spoken of first unless `sort` and `order` say otherwise. Raises InvalidQuestion."""
+    """Return datasets, the one with the latest event first unless `sort` and `order` say otherwise. Raises InvalidQuestion."""
     found, total, facets = await _page(database, "datasets", listing)
     return Datasets(total, found, facets)
 
 
 async def jobs(database: Database, listing: Listing) -> Jobs:
-    """Jobs, the latest spoken of first unless `sort` and `order` say otherwise. Raises InvalidQuestion."""
+    """Return jobs, the one with the latest event first unless `sort` and `order` say otherwise. Raises InvalidQuestion."""
     found, total, facets = await _page(database, "jobs", listing)
     return Jobs(total, found, facets)
 

@@ -38,7 +38,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Claim(msgspec.Struct):
-    """`says` is CLAIMS, DENIES or MISSING. `at`: when it was claimed last, or when the same one last spoke without claiming it."""
+    """`says` is CLAIMS, DENIES or MISSING. `at`: when it was claimed last, or when the same source last reported without claiming it."""
 
     origin: str
     says: str
@@ -200,7 +200,7 @@ async def _below(connection: Connection, jobs: Collection[uuid.UUID]) -> dict[uu
 
 
 def _sides(told: Collection[EdgeReport], direction: str) -> dict[uuid.UUID, dict[str, dict[uuid.UUID, LastReport]]]:
-    """job → who → dataset → when."""
+    """Return the time of each claim, by job, source and dataset."""
     found: dict[uuid.UUID, dict[str, dict[uuid.UUID, LastReport]]] = {}
     for one in told:
         if one.direction == direction:
@@ -211,7 +211,7 @@ def _sides(told: Collection[EdgeReport], direction: str) -> dict[uuid.UUID, dict
 def _feeds(
     evidence: Collection[TargetEvidence],
 ) -> dict[uuid.UUID, dict[str, dict[uuid.UUID, dict[uuid.UUID, LastReport]]]]:
-    """job → who → target → source → when."""
+    """Return the time of each claim, by job, source of the claim, target and source column."""
     found: dict[uuid.UUID, dict[str, dict[uuid.UUID, dict[uuid.UUID, LastReport]]]] = {}
     for one in evidence:
         sources = found.setdefault(one.job, {}).setdefault(one.origin.name, {}).setdefault(one.target, {})

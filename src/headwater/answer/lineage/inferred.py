@@ -1,7 +1,7 @@
-"""Column lineage that no producer told: read out of the SQL of jobs, with the schemas known at the time of the question.
+"""Column lineage that no producer reported: read out of the SQL of jobs, with the schemas known at the time of the question.
 
 Nothing is stored: the text is in the log, the schemas have their history, and reading both for each question gives every past event
-the newest reading (decision 010). Its edges have the origin PARSED_SQL and stand only where a job told nothing better for an output.
+the newest reading (decision 010). Its edges have the origin PARSED_SQL and count only if a job reported nothing better for an output.
 A statement's tables are the datasets the job reported; a table that is none of them, or could be two, gives no edge.
 """
 

@@ -89,7 +89,7 @@ class ItemRecords:
                 for edge in await self._among({*ids, *met})
             ]
         if self._versions is not None and direction == "downstream":
-            # All others are come to from the run that wrote them, and so are their versions.
+            # The run that wrote the others leads to them and to their versions.
             items = self._roots.intersection(keys)
             await self.load_versions(items)
             for item in items:

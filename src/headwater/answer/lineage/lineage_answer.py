@@ -1,4 +1,4 @@
-"""The one shape of lineage, at every zoom: nodes, edges with who claims them, what was left out, and what the question was taken to be about."""
+"""The one shape of lineage, at every zoom: nodes, edges with the sources that claim them, what was left out, and the object of the question."""
 
 import datetime as dt
 from typing import Literal

@@ -23,7 +23,7 @@ from headwater.store.lineage.perspectives import JobPerspectives, Pair, Reportin
 LOG = "query-log"
 OTHER = "other"
 DISAGREEMENTS = ("in_no_dag", "untold_by_its_job", "never_seen")
-# Words of a producer's address that say which tool it speaks for; the first found counts.
+# Words of a producer's address that name its tool; the first match counts.
 _TOOLS = (
     "airflow",
     "dbt",

@@ -1,6 +1,6 @@
 """Facets of runs, read from the log: a run has a few events, and they say it all.
 
-A facet of a name is the one its latest event told (OpenLineage: a facet is replaced whole); inputs and outputs accumulate.
+A facet has the body of its latest event (OpenLineage: a facet is replaced whole); inputs and outputs accumulate.
 """
 
 import uuid
@@ -24,7 +24,7 @@ MOST_EVENTS = 200
 
 
 class DatasetFacets(msgspec.Struct):
-    """Facets of a dataset as the run told them, and those that hold in this run only."""
+    """Facets of a dataset as the run reported them, and those that hold in this run only."""
 
     facets: dict[str, bytes]
     here: dict[str, bytes]

@@ -24,7 +24,7 @@ class NodeChanges(msgspec.Struct):
 
 
 class AnnotatedText(msgspec.Struct, frozen=True):
-    """One thing said of a namespace, source or tag."""
+    """A text that a person gave a namespace, source or tag."""
 
     value: object
     at: dt.datetime
@@ -62,7 +62,7 @@ def _folded(said: Iterable[Annotation]) -> NodeChanges:
 
 
 async def created_by_people(connection: Connection, what: str) -> dict[str, dict[str, AnnotatedText]]:
-    """Namespaces, sources or tags that people made or spoke of: name → kind → what they said."""
+    """Return the namespaces, sources or tags that people made or described: the texts by name and kind."""
     found: dict[str, dict[str, AnnotatedText]] = {}
     for one in await annotation_store.of_things(connection, what):
         name = str(one.value["name"]) if what == "tag" else one.target.partition(":")[2]

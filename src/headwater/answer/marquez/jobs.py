@@ -42,7 +42,7 @@ async def own_name(database: Database, namespace: str, name: str) -> tuple[str, 
 async def page(
     database: Database, namespace: str | None, states: Collection[RunState], limit: int, offset: int
 ) -> shapes.Jobs:
-    """Jobs, the latest spoken of first; with states, those whose latest run is in one of them, and as many are counted.
+    """Return jobs, the one with the latest event first; with states, those whose latest run is in one of them, and as many are counted.
 
     Runs before each job's latest have only state and times; `get` returns them whole.
     """

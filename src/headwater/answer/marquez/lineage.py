@@ -88,7 +88,7 @@ class _Spot:
 
 async def _graph(connection: Connection, walk: _Walk) -> shapes.Lineage:
     jobs = await rows.jobs_by_ids(connection, {walk.top.get(id_, id_) for id_ in walk.jobs} if walk.top else walk.jobs)
-    # A dataset may stand in a job's place: its own event said what feeds it.
+    # A dataset may stand in a job's place: its own event reports what feeds it.
     found = await rows.datasets_resolved(connection, walk.datasets | (walk.jobs - jobs.keys()))
     spots = {id_: _Spot(row) for id_, row in jobs.items() if not row.hidden}
     datasets = {row.id: _Spot(row) for row in found.values() if not row.hidden}

@@ -34,7 +34,7 @@ async def get(database: Database, run_id: str) -> shapes.Run:
 
 
 async def row_of(connection: Connection, run_id: str) -> RunRow:
-    """The run with this id; of several jobs that have it, one that spoke for itself, the earliest. Raises NotFound."""
+    """Return the run with this id; if several jobs have it, the earliest that sent events of its own. Raises NotFound."""
     found = await run_store.by_run_id(connection, version.run_id(run_id)[0])
     if not found:
         raise NotFound(f"Run '{run_id}' not found.")
@@ -67,7 +67,7 @@ async def page(database: Database, namespace: str, job: str, limit: int, offset:
 
 
 async def facets(database: Database, run_id: str, type_: str) -> shapes.RunFacets:
-    """Facets of a run, or of its job as the run told them. Raises NotFound."""
+    """Return the facets of a run, or of its job as the run reported them. Raises NotFound."""
     if type_.upper() not in FACET_TYPES:
         raise InvalidQuestion("query param type must be one of [RUN, JOB, DATASET]")
     async with database.snapshot(generic=True) as connection:

@@ -7,7 +7,7 @@ import msgspec
 from headwater.store.database import Database
 from headwater.store.people import keys as key_store
 
-Held = key_store.Key  # with its digest, for the one who compares it
+Held = key_store.Key  # with its digest, for the caller that compares it
 
 
 class ApiKey(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ async def keys(database: Database) -> ApiKeys:
 
 
 async def find(database: Database, id: str) -> Held | None:
-    """The key with this id, with its digest, for the one who compares it; revoked and expired ones too."""
+    """Return the key with this id, with its digest, for the caller that compares it; revoked and expired ones too."""
     async with database.connection() as connection:
         return await key_store.find(connection, id)
 

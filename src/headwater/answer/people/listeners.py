@@ -16,7 +16,7 @@ class ListenerView(msgspec.Struct, frozen=True):
     """A listener as it may be shown.
 
     `backlog`: events it has not been sent or passed over, counted up to 10,000 (`backlog_more`: there are more). `lag_seconds`: how long the one that
-    waits longest has been in the log. `replaying_from`: the event time a replay has come to. `delivering`: a server has it in hand.
+    waits longest has been in the log. `replaying_from`: the event time that a replay has reached. `delivering`: a server has it in hand.
     """
 
     name: str
@@ -46,7 +46,7 @@ class ListenerList(msgspec.Struct, frozen=True):
 
 
 class RefusalView(msgspec.Struct, frozen=True):
-    """An event a listener would not take: its identity (hex), its time, when that was, and what the receiver said."""
+    """An event that a listener refused: its identity (hex), its time, the time of the refusal, and the receiver's answer."""
 
     event: str
     event_time: dt.datetime

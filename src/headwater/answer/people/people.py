@@ -17,7 +17,7 @@ EVENT, MANUAL = "EVENT", "MANUAL"
 
 
 class Tag(msgspec.Struct):
-    """A tag and where it comes from: `EVENT`, or `MANUAL` with who put it there and when. `text` is `name` or `name:value`."""
+    """A tag and its origin: `EVENT`, or `MANUAL` with the person who set it and the time. `text` is `name` or `name:value`."""
 
     text: str
     name: str
@@ -38,7 +38,7 @@ class Owner(msgspec.Struct):
 
 
 class Words:
-    """Everything said of one dataset (and its columns) or job."""
+    """All changes by people to one dataset (and its columns) or job."""
 
     def __init__(self, said: Iterable[Annotation] = ()) -> None:
         self._said: dict[tuple[str, str], dict[str, Annotation]] = {}

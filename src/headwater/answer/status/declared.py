@@ -1,4 +1,4 @@
-"""The declarations of a time, for who asks: read once for each state of them."""
+"""The declarations of a time: read once for each state of them."""
 
 import asyncio
 import datetime as dt

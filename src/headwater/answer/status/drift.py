@@ -19,7 +19,7 @@ _MOST_REPORTS = 10_000
 
 class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`stored`: what storage holds. `within`: the instances that were looked for; all where it is empty. `since`: the seq when the listing began;
-    what was spoken of after it is not judged.
+    instances reported after it are not judged.
     """
 
     stored: list[str]
@@ -36,7 +36,7 @@ class Differing(msgspec.Struct, frozen=True):
 
 class DriftAnswer(msgspec.Struct, frozen=True):
     """`agree`: how many are there and known. `retention`, `external`: known and not there, as was declared or as was not. `unknown`: there and not
-    known; `unfinished`: the same of periods that are not over. `underway`: of these nothing can be said now.
+    known; `unfinished`: the same of periods that are not over. `underway`: not to be judged now.
     """
 
     entity: str

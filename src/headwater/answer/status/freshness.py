@@ -1,4 +1,4 @@
-"""Is it there, is it fresh, is it good: when a dataset was updated, how often that is usual, whether it is late, and what checks said.
+"""The freshness of datasets: when each was updated, how often that is usual, whether it is late, and the results of checks.
 
 The cadence is learned from what was (`model.cadence`); it need not be declared. Failed runs update nothing. A stream is fresh as long as it
 speaks. A dataset without a rhythm is never late.
@@ -86,7 +86,7 @@ class Freshness(msgspec.Struct, kw_only=True):
 
 
 class Health(Freshness, kw_only=True):
-    """One dataset, with the runs that failed to update it since, and what checks said."""
+    """One dataset, with the runs that failed to update it since, and the results of checks."""
 
     failures_since: int
     failing_since: dt.datetime | None
@@ -94,7 +94,7 @@ class Health(Freshness, kw_only=True):
 
 
 class FreshnessList(msgspec.Struct):
-    """`examined` of the `datasets` that were ever written, those spoken of last; `total` of them are in the state that was asked for."""
+    """`examined` of the `datasets` that were ever written, those with the latest events; `total` of them are in the state that was asked for."""
 
     datasets: int
     examined: int
@@ -148,7 +148,7 @@ async def health(database: Database, namespace: str, name: str, as_of: dt.dateti
 
 
 class _History(msgspec.Struct):
-    """Times of updates in seconds since 1970, the latest as a time, and who made that."""
+    """Times of updates in seconds since 1970, the latest as a time, and its writer."""
 
     times: list[float]
     last: dt.datetime | None

@@ -57,7 +57,7 @@ class KnownWrong:
         return self
 
     def judge(self, nodes: Iterable[Node]) -> dict[str, int]:
-        """Say of each node what speaks against it; the ids of those against which something does, with its rank, the worst 0."""
+        """Set on each node what speaks against it; return the ids of those against which something does, with its rank, the worst 0."""
         rank: dict[str, int] = {}
         for one in nodes:
             if isinstance(one, RunNode):

@@ -44,7 +44,7 @@ class Search:
     _walk: RunRecords
 
     def __init__(self) -> None:
-        # All who read, and of those who used a wrong column: the same where whole versions are wrong.
+        # All readers, and those that used a wrong column: the same if whole versions are wrong.
         self._reached = self.found = Spread()
         self._of_columns: dict[RunKey | Place, Columns] = {}
         self.described: WrongByReads | None = None
@@ -107,7 +107,7 @@ class Search:
         await self._restrict()
 
     async def _restrict(self) -> None:
-        """Leave out who used no wrong column, where only some columns of what was condemned are wrong."""
+        """Leave out what used no wrong column, if only some columns of the condemned versions are wrong."""
         if any(columns != ALL for columns in self._of_columns.values()):
             flows = await column_flow.written_from(
                 self._connection, {place.dataset for place in self._reached.places}, None

@@ -8,7 +8,7 @@ from headwater.cli import output
 
 
 def print_reads(reads: dict[str, Any], limit: int) -> None:
-    """Print the versions that are held still, the jobs to run again in order, and whom to tell."""
+    """Print the versions that datasets still hold, the jobs to run again in order, and the owners to tell."""
     held = [each for each in reads["versions"] if each["current"]]
     runs, replaced = output.counted(len(reads["runs"]), "run"), len(reads["versions"]) - len(held)
     output.line()

@@ -37,7 +37,7 @@ class Fields:
         return {word: each for word, each in part.value.items() if word in known and each.value is not None}
 
     def text(self, part: Part | None, what: str) -> str:
-        """Empty where it is not said, or wrong."""
+        """Return the text; "" if it is absent or wrong."""
         if part is None or part.value is None:
             return ""
         if not isinstance(part.value, str):
@@ -69,7 +69,7 @@ class Fields:
         return tuple(found)
 
     def flag(self, part: Part | None, what: str) -> bool:
-        """False where it is not said."""
+        """Return the truth value; False if it is absent."""
         if part is None:
             return False
         word = part.value.lower() if isinstance(part.value, str) else ""
@@ -88,7 +88,7 @@ class Fields:
         return int(text)
 
     def choice(self, part: Part | None, what: str, options: Sequence[str]) -> str:
-        """The first of the options where it is not said, or wrong."""
+        """Return one of the options; the first if it is absent or wrong."""
         if part is None:
             return options[0]
         word = part.value.lower() if isinstance(part.value, str) else ""

@@ -72,7 +72,7 @@ def _period_part(fields: Fields, said: dict[str, Part], place: Place, kind: str)
 
 
 def _instances(fields: Fields, part: Part, what: str, beside: dict[str, object] | None = None) -> Instances | None:
-    """`beside`: words taken from elsewhere where they are not said here."""
+    """`beside`: words taken from elsewhere if they are absent here."""
     keys = {**part.keys}
     if isinstance(part.value, str):
         period: dict[str, object] = {"every": part.value}

@@ -1,4 +1,4 @@
-"""Sets of ordinals closed under steps of a fixed lag: who is wrong where each needs some of those shortly before it.
+"""Sets of ordinals closed under steps of a fixed lag: the instances that are wrong if each needs some of those shortly before it.
 
 However long the chain, it is closed at once where it can be: a step of one, or of one to m, makes runs longer; a step of c leaves c classes that are
 runs each, counted by c. No per-ordinal walk, and no recursion.

@@ -169,7 +169,7 @@ class Carried:
         return ALL
 
     def _declared(self, upstream: str, downstream: str) -> Columns | None:
-        """The columns that it is declared to use; None where that is not said."""
+        """Return the columns that it is declared to use; None if that is not declared."""
         found = _NONE
         links = [link for link in self._graph.downstream(upstream) if link.downstream == downstream]
         for link in links:

@@ -111,7 +111,7 @@ def carried(bad: Ordinals, exist: Ordinals, cuts: Ordinals = NONE) -> Ordinals:
 
 
 class Static(NamedTuple):
-    """A dataset without periods: a list of countries, a model. It has versions, and who used which is recorded or guessed."""
+    """A dataset without periods: a list of countries, a model. It has versions, and the use of each is recorded or guessed."""
 
     default_dates: str = "static"
 

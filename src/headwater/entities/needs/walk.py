@@ -36,7 +36,7 @@ NOTHING = Facts()
 
 
 class Walk:
-    """`forward`: with the stream, to who needs; otherwise to what is needed.
+    """`forward`: with the stream, to what needs; otherwise to what is needed.
 
     Sets that are equal are made one object, so that a link that means the same as another need not be followed from the same set again.
     """
@@ -83,7 +83,7 @@ class Walk:
         return found
 
     def closure(self, roots: Mapping[str, Ordinals]) -> dict[str, Ordinals]:
-        """The roots, and all that exists and can be come to; only entities of which there is anything."""
+        """Return the roots, and all existing instances that can be reached; without entities that have none."""
         reached: dict[str, Ordinals] = {}
         for component in self.order:
             for name in component:

@@ -77,7 +77,7 @@ class Inputs(NamedTuple):
 
 
 def planned(held: StoredDeclarations, inputs: Inputs) -> Plan:
-    """The plan, by what was declared then: who makes what, and which snapshots are made again. InvalidPlan as `plan`."""
+    """Return the plan, by what was declared then: the producers, and which snapshots are made again. InvalidPlan as `plan`."""
     return plan(
         held.graph,
         inputs.wrong,

@@ -22,7 +22,7 @@ Kind = Literal[
     "suspect",  # validity: a check failed; `ref`: the check, or the incident
     "quarantined",  # validity: must not be read; `ref`: who withholds it
     "wont_fix",  # it stays wrong and that is known; `ref`: the incident
-    "repaired",  # history: a wrong version of it was replaced by a different one; who read that one is wrong still; `ref`: the incident
+    "repaired",  # history: a wrong version of it was replaced by a different one; readers of that one are still wrong; `ref`: the incident
     "stale",  # freshness: something it used has been made again with other content since; `ref`: nothing
 ]
 

@@ -22,7 +22,7 @@ __all__ = ["Facts", "Hit", "Reached", "Step", "suspects", "tainted"]
 
 
 class Step(NamedTuple):
-    """An instance on the way to a root; over `link` it was come to from the next one. None of the root."""
+    """An instance on the way to a root; `link` leads to it from the next one. None for the root."""
 
     entity: str
     ordinal: int

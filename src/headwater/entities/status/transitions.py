@@ -51,7 +51,7 @@ class Deleted(NamedTuple):
 
 
 class StatesChanged(NamedTuple):
-    """The states of the current version are others than were said; there is no new version."""
+    """The states of the current version differ from those reported; there is no new version."""
 
     add: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ Days and above are of the wall calendar of a zone: a period begins at the first 
 23, 24, 25 or other hours, and a date that a country skipped has no number. Cron and table calendars have the periods that they list.
 
 Every period lies in 1950 to 2149. Instants are whole seconds since 1970 in UTC, int64; a `datetime` will do where one instant is asked for.
-What an entity has of a calendar, from its first instance on, is not told here but in `instances.py`.
+The part of a calendar that an entity has, from its first instance on, is in `instances.py`.
 """
 
 import datetime as dt

@@ -24,7 +24,7 @@ NEEDS, AFFECTS = DIRECTIONS = "needs", "affects"
 Rows = tuple[tuple[str, tuple[str, ...]], ...]
 
 MOST = 20_000
-"""So many periods may be named in a table: who has more has a rule."""
+"""The most periods that a table may name; more need a rule."""
 
 _LONGEST = 200
 

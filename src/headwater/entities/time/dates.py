@@ -73,7 +73,7 @@ class Meaning(NamedTuple):
 
 
 class Dates(NamedTuple):
-    """`ignore_before_start`: instances before the upstream's first are not needed; otherwise who needs them is never ready."""
+    """`ignore_before_start`: instances before the upstream's first are not needed; otherwise an instance that needs them is never ready."""
 
     text: str
     meaning: Meaning

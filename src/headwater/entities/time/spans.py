@@ -169,7 +169,7 @@ class Spans:
         table = self._table
         if table is not None and table.start <= start and end <= table.end:
             return table
-        # A quarter more on both sides: one who walks through time asks a little further each day.
+        # A quarter more on both sides: a walk through time asks a little further each day.
         more = (end - start) // 4 + 16
         start, end = max(self.first, start - more), min(self.end, end + more)
         if table is not None:

@@ -98,7 +98,7 @@ def open_destination(listener: Listener, seconds: float, outbound: Outbound) -> 
     try:
         previous = listener.previous_secret and outbound.key.decrypt(listener.previous_secret)
     except SecretKeyDiffers:
-        previous = None  # a receiver that knows only the secret before this one has to be told the new one
+        previous = None  # a receiver that has only the secret before this one needs the new one
     listener = msgspec.structs.replace(listener, secret=secret, previous_secret=previous)
     if listener.kind.startswith(PYTHON):
         return Python(load_python_listener(listener.kind.removeprefix(PYTHON)))

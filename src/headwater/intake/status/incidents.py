@@ -113,7 +113,7 @@ class Settled(msgspec.Struct, frozen=True):
 
 
 class Search(Protocol):
-    """Finds who used runs, versions and contents by recorded reads (`headwater.answer.status.wrong_versions`)."""
+    """Finds what used runs, versions and contents, by recorded reads (`headwater.answer.status.wrong_versions`)."""
 
     def begin(self, connection: Connection) -> None:
         """Search in this transaction."""

@@ -46,7 +46,7 @@ def dump(url: str, target: Path, *, log_only: bool = False) -> None:
 def load(url: str, source: Path) -> None:
     """Make the database what `source` holds, in one transaction; tables of ours that are there are replaced, empty or not.
 
-    Raises DatabaseRefused with what pg_restore or psql said; then nothing was changed.
+    Raises DatabaseRefused with the message of pg_restore or psql; then nothing was changed.
     """
     # pg_restore's own --clean does not know how to drop what a partition inherits.
     read = _command(

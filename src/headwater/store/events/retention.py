@@ -129,7 +129,7 @@ async def delete_versions(connection: Connection, found: list[sqlfile.Row], befo
 
 
 async def orphans(connection: Connection, what: Content, limit: int) -> list[uuid.UUID]:
-    """Content nothing speaks of any more."""
+    """Return content that no row refers to any more."""
     return [row[0] for row in await sqlfile.load("events/retention")[f"{what}_orphans"].many(connection, limit=limit)]
 
 

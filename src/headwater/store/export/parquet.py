@@ -34,7 +34,7 @@ async def export(
     written: list[WrittenFile] = []
     async with database.transaction() as connection:
         await connection.execute("set transaction isolation level repeatable read, read only")
-        # A whole view takes as long as it takes, and PostgreSQL plans a cursor for its first tenth unless told that all of it is wanted.
+        # A whole view has no time limit, and PostgreSQL plans a cursor for its first tenth unless this setting asks for all of it.
         await connection.execute("set local statement_timeout = 0")
         await connection.execute("set local cursor_tuple_fraction = 1")
         shapes = {name: list(of) for name, of in groupby(await views.columns(connection), lambda each: each.view)}

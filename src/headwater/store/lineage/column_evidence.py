@@ -15,7 +15,7 @@ from headwater.store.lineage.edges import Moment
 class FieldSet(msgspec.Struct, frozen=True):
     """One set of edges. An empty field is the whole dataset.
 
-    `sources`, as told: `Evidence.canonical` says what they stand for. `feeds`: target field → (place in `sources`, source field, how).
+    `sources`: reported ids; `Evidence.canonical` has the ids that stand for them. `feeds`: target field → (place in `sources`, source field, how).
     `fed`: for each of `sources`: source field → target fields.
     """
 
@@ -25,7 +25,7 @@ class FieldSet(msgspec.Struct, frozen=True):
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """target → its sets; and what told ids stand for, where that is another."""
+    """The sets of each target, and the canonical ids of reported ids that have another."""
 
     sets: dict[uuid.UUID, list[FieldSet]]
     canonical: dict[uuid.UUID, uuid.UUID]

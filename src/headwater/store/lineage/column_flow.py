@@ -70,7 +70,7 @@ async def written_from(
 
 
 async def columns(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, set[str]]:
-    """The columns that these datasets were ever said to have; those without a known schema are absent."""
+    """Return the columns that these datasets ever had by a report; those without a known schema are absent."""
     found: dict[uuid.UUID, set[str]] = {}
     for node, body in await sqlfile.load("lineage/column_flow")["columns"].many(connection, ids=list(ids)):
         found.setdefault(node, set()).update(field.name for field in facets.schema(bytes(body)))

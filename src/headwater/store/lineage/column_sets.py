@@ -43,7 +43,7 @@ async def load(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.
 
 
 async def load_evidence(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, ColumnEvidence]:
-    """Sets by id, and of what fields each speaks."""
+    """Sets by id, and the fields that each mentions."""
     global _held  # noqa: PLW0603 - one process, one memory
     found = {id_: _remembered[id_] for id_ in ids if id_ in _remembered}
     if missing := [id_ for id_ in ids if id_ not in found]:

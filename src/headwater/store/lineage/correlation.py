@@ -253,7 +253,7 @@ async def how_many(
 async def writers(
     connection: Connection, items: Collection[uuid.UUID]
 ) -> dict[uuid.UUID, list[tuple[uuid.UUID, uuid.UUID]]]:
-    """item → (run, job) of those who say they wrote it, in the order they said so."""
+    """Return for each item the (run, job) that claim to have written it, in the order of their claims."""
     found: dict[uuid.UUID, list[tuple[uuid.UUID, uuid.UUID]]] = {}
     if items:
         for item, run, job in await sqlfile.load("lineage/correlation")["writers"].many(connection, ids=list(items)):

@@ -64,7 +64,7 @@ async def page(
     limit: int,
     offset: int,
 ) -> tuple[list[NodeRow], int]:
-    """A page of `datasets` or `jobs`, the latest spoken of first, and how many there are. `query`: of their search documents."""
+    """Return a page of `datasets` or `jobs`, the one with the latest event first, and how many there are. `query`: of their search documents."""
     queries = sqlfile.load("lineage/nodes")
     narrow = {"namespace": namespace, "pattern": f"%{literal(words)}%" if words else None, "query": query}
     if (sort, down) == ("updated", True):

@@ -17,7 +17,7 @@ AsOf = dt.datetime | str
 
 
 class Use(msgspec.Struct, frozen=True):
-    """A run read or wrote a dataset; the parts of it, where it said so."""
+    """The use of a dataset by a run that read or wrote it; with the parts, if it reported them."""
 
     run: RunKey
     dataset: uuid.UUID

@@ -158,7 +158,7 @@ class WrittenVersion(msgspec.Struct, frozen=True):
 
 
 async def written_versions(connection: Connection, run: uuid.UUID, job: uuid.UUID) -> dict[uuid.UUID, WrittenVersion]:
-    """dataset → the version left behind. Where a run told several, one with an external version."""
+    """Return the version that the run wrote of each dataset. If it reported several, one with an external version."""
     rows = [
         WrittenVersion(*row)
         for row in await sqlfile.load("lineage/runs")["written_versions"].many(connection, run_id=run, job_id=job)

@@ -59,7 +59,7 @@ class CurrentVersion(msgspec.Struct, frozen=True, gc=False):
 
 
 class PastFacet(msgspec.Struct, frozen=True, gc=False):
-    """A body that a facet had, told first and last at these times."""
+    """A body that a facet had, reported first and last at these times."""
 
     owner: uuid.UUID
     name: str
@@ -155,7 +155,7 @@ async def jobs_named(connection: Connection, names: Collection[tuple[str, str]])
 async def jobs_page(
     connection: Connection, namespace: str | None, states: Collection[RunState] | None, limit: int, offset: int
 ) -> tuple[list[JobRow], int]:
-    """Jobs, the latest spoken of first, and how many there are."""
+    """Return jobs, the one with the latest event first, and how many there are."""
     queries = sqlfile.load("marquez/marquez")
     given = {"namespace": namespace, "states": None if states is None else [int(state) for state in states]}
     rows = await queries["jobs_page"].many(connection, **given, limit=limit, offset=offset)
@@ -189,7 +189,7 @@ async def jobs_at_datasets(connection: Connection, datasets: Collection[uuid.UUI
 async def last_reports(
     connection: Connection, jobs: Collection[uuid.UUID]
 ) -> dict[uuid.UUID, tuple[dt.datetime, set[uuid.UUID], set[uuid.UUID]]]:
-    """job → when its latest report ended, and the inputs and outputs it told. Jobs that never told any are absent."""
+    """Return for each job when its latest report ended, with the inputs and outputs in it. Jobs that never reported any are absent."""
     found: dict[uuid.UUID, tuple[dt.datetime, set[uuid.UUID], set[uuid.UUID]]] = {}
     if jobs:
         for job, at, dataset, direction in await sqlfile.load("marquez/marquez")["last_reports"].many(

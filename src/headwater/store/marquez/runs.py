@@ -14,7 +14,7 @@ Key = tuple[uuid.UUID, uuid.UUID]
 
 
 class Read(msgspec.Struct, frozen=True):
-    """An input of a run: the version it found, and who wrote that. All None: it had not been written."""
+    """An input of a run: the version that was current, and its writer. All None: it had not been written."""
 
     run_id: uuid.UUID
     job_id: uuid.UUID
@@ -81,7 +81,7 @@ def _arrays(keys: Sequence[Key]) -> dict[str, object]:
 
 
 async def last_of_datasets(connection: Connection, datasets: Collection[uuid.UUID]) -> dict[uuid.UUID, Key]:
-    """dataset → the last (run, job) that told it; datasets that no run told are absent."""
+    """Return the last (run, job) that reported each dataset; datasets that no run reported are absent."""
     if not datasets:
         return {}
     rows = await sqlfile.load("marquez/runs")["last_of_datasets"].many(connection, ids=list(datasets))

@@ -24,5 +24,5 @@ async def lineage_events(connection: Connection, times: Sequence[dt.datetime]) -
 
 
 async def first_seen(connection: Connection, what: str, times: Sequence[dt.datetime]) -> dict[int, int]:
-    """span → how many `jobs`, `datasets` or `sources` were first spoken of in it; 0 is before all."""
+    """Return the number of `jobs`, `datasets` or `sources` first mentioned in each span; 0 is before all."""
     return dict(await sqlfile.load("marquez/stats")[what].many(connection, times=list(times)))

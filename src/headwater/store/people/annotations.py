@@ -30,7 +30,7 @@ def _annotation(row: sqlfile.Row) -> Annotation:
 
 
 async def of_owners(connection: Connection, owners: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Annotation]]:
-    """id → everything said of the dataset (under any of its names, its columns too) or job; deleted ones too. One statement."""
+    """Return all changes to each dataset (under any of its names, its columns too) or job, by id; deleted ones too. One statement."""
     found: dict[uuid.UUID, list[Annotation]] = {}
     if owners:
         for row in await sqlfile.load("people/annotations")["of_owners"].many(connection, owners=list(owners)):
@@ -39,7 +39,7 @@ async def of_owners(connection: Connection, owners: Collection[uuid.UUID]) -> di
 
 
 async def of_targets(connection: Connection, node_ids: Collection[str]) -> dict[str, list[Annotation]]:
-    """node id → everything said of exactly it: for `namespace:x`, `source:x`, `tag:x`. Other names of a dataset are not looked at."""
+    """Return all changes to exactly each node, by node id: for `namespace:x`, `source:x`, `tag:x`. Other names of a dataset are ignored."""
     found: dict[str, list[Annotation]] = {}
     if node_ids:
         for row in await sqlfile.load("people/annotations")["of_targets"].many(connection, targets=list(node_ids)):

@@ -1,4 +1,4 @@
-"""The second log: what people said, as they said it. Only ever appended to."""
+"""The second log: changes by people, as they made them. Only ever appended to."""
 
 import datetime as dt
 import uuid

@@ -1,4 +1,4 @@
-"""Results of checks of data, and what people said of versions that checks doubt. Judges nothing."""
+"""Results of checks of data, and people's verdicts on versions that checks doubt. Judges nothing."""
 
 import datetime as dt
 import uuid

@@ -13,7 +13,10 @@ from headwater.store.lineage.runs import RunRow
 
 
 class Writer(msgspec.Struct, frozen=True):
-    """Updates by some runs: microseconds since 1970, in no order, and who made the latest. `run` and `job` are None where an event told it."""
+    """Updates by some runs: microseconds since 1970, in no order, and the writer of the latest.
+
+    `run` and `job` are None for an event without a run.
+    """
 
     times: list[int]
     run: uuid.UUID | None
@@ -29,7 +32,7 @@ class Updates(msgspec.Struct, frozen=True):
 
 
 async def candidates(connection: Connection, namespace: str | None, limit: int) -> tuple[list[uuid.UUID], int]:
-    """Datasets that were ever written, the latest spoken of first, and how many there are."""
+    """Return datasets that were ever written, the one with the latest event first, and how many there are."""
     rows = await sqlfile.load("status/freshness")["candidates"].many(connection, namespace=namespace, limit=limit)
     return [row[0] for row in rows], rows[0][1] if rows else 0
 

@@ -130,7 +130,7 @@ async def columns(connection: Connection, id_: uuid.UUID) -> list[OfColumns]:
 
 
 async def spare(connection: Connection, some: Sequence[Pair]) -> None:
-    """Keep who is not affected."""
+    """Store the pairs of entities that an incident does not affect."""
     if some:
         await sqlfile.load("status/incidents")["spare"].send_columns(
             connection, ("incident", "upstream_id", "downstream_id"), some

@@ -276,7 +276,7 @@ async def since(connection: Connection, seq: int, ids: Sequence[int] | None, lim
 
 
 async def news(connection: Connection, seq: int) -> tuple[dict[int, int], int]:
-    """The entities that were spoken of after a seq, and the last seq of each; and the last of all, 0 where there is none."""
+    """Return the entities with reports after a seq, and the last seq of each; and the last of all, 0 if there is none."""
     found: dict[int | None, int] = dict(await sqlfile.load("status/status")["news"].many(connection, seq=seq))
     last = found.pop(None)
     return {entity: at for entity, at in found.items() if entity is not None}, last

@@ -1,4 +1,4 @@
-"""Datasets that may go, as the query-log pipeline told, in an order in which none is missed. A dataset with several names is one."""
+"""Datasets that may be removed, as the query-log pipeline reported them, in a safe order of removal. A dataset with several names is one."""
 
 import datetime as dt
 import uuid

@@ -1,4 +1,4 @@
-"""`/api/v2`: incidents: what is wrong, who used it, and how it ends."""
+"""`/api/v2`: incidents: what is wrong, what used it, and how it ends."""
 
 import datetime as dt
 import uuid
