@@ -200,7 +200,7 @@ async def _below(connection: Connection, jobs: Collection[uuid.UUID]) -> dict[uu
 
 
 def _sides(told: Collection[EdgeReport], direction: str) -> dict[uuid.UUID, dict[str, dict[uuid.UUID, LastReport]]]:
-    """Return the time of each claim, by job, source and dataset."""
+    """Return the last report of each claim, by job, claiming source and dataset."""
     found: dict[uuid.UUID, dict[str, dict[uuid.UUID, LastReport]]] = {}
     for one in told:
         if one.direction == direction:
@@ -211,7 +211,7 @@ def _sides(told: Collection[EdgeReport], direction: str) -> dict[uuid.UUID, dict
 def _feeds(
     evidence: Collection[TargetEvidence],
 ) -> dict[uuid.UUID, dict[str, dict[uuid.UUID, dict[uuid.UUID, LastReport]]]]:
-    """Return the time of each claim, by job, source of the claim, target and source column."""
+    """Return the last report of each claim, by job, claiming source, target dataset and source dataset."""
     found: dict[uuid.UUID, dict[str, dict[uuid.UUID, dict[uuid.UUID, LastReport]]]] = {}
     for one in evidence:
         sources = found.setdefault(one.job, {}).setdefault(one.origin.name, {}).setdefault(one.target, {})
