@@ -59,7 +59,7 @@ async def _content(connection: Connection, text: str) -> list[FoundObject]:
 
 
 async def _by_id(connection: Connection, text: str) -> list[FoundObject]:
-    """Runs, by the id of their events or of their scheduler; items and versions."""
+    """Find runs, by the id of their events or of their scheduler; items and versions."""
     id_, _ = version.run_id(text.removeprefix("run:"))
     found = []
     rows = await runs.by_run_id(connection, id_)
@@ -92,7 +92,7 @@ async def _versions(connection: Connection, rows: Iterable[run_store.VersionRow]
 
 
 async def _part(connection: Connection, text: str) -> list[FoundObject]:
-    """`ENTITY@INSTANCE`, or `DATASET@VERSION` by the version's name in its storage."""
+    """Find `ENTITY@INSTANCE`, or `DATASET@VERSION` by the version's name in its storage."""
     name, at, part = text.rpartition("@")
     if not at or not name or not part:
         return []
@@ -163,7 +163,7 @@ def _nodes(named: Resolution) -> list[FoundObject]:
 
 
 async def _columns(database: Database, text: str) -> list[FoundObject]:
-    """`NAME.COLUMN`, and `NAME.STRUCT.FIELD`: a column that the dataset's schema has; the longest name that is one counts."""
+    """Find `NAME.COLUMN`, and `NAME.STRUCT.FIELD`: a column that the dataset's schema has; the longest matching name counts."""
     name = text
     while "." in name:
         name, _, _ = name.rpartition(".")

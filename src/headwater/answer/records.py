@@ -110,7 +110,7 @@ class Records:
 
 
 async def record_lineage(connection: Connection, question: Question, subjects: Collection[FoundObject]) -> Lineage:
-    """Lineage of what is no dataset and no job. Raises NotFound for what was not known at the time."""
+    """Return the lineage of a node that is no dataset and no job. Raises NotFound for one that was not known at the time."""
     records = Records(connection, question)
     await records.begin(subjects)
     walk = await records.walk()

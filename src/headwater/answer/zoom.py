@@ -69,7 +69,7 @@ async def lineage_of(
 
 
 async def _object(database: Database, text: str) -> FoundObjects:
-    """Node ids are what they say; other texts are looked up."""
+    """Resolve a text: a node id is taken as it is, other texts are looked up."""
     for prefix, kind in (("dataset:", "DATASET"), ("job:", "JOB")):
         if text.startswith(prefix):
             return FoundObjects(FoundObject(kind, text, text), [], [])  # type: ignore[arg-type]

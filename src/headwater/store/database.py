@@ -65,7 +65,7 @@ class Database:
         )
 
     async def open(self) -> Self:
-        """Connect. Raises DatabaseUnavailable when PostgreSQL does not answer within ten seconds."""
+        """Connect. Raises DatabaseUnavailable if PostgreSQL does not answer within ten seconds."""
         try:
             await self._pool.open(wait=True, timeout=10.0)
         except PoolTimeout as error:
@@ -82,7 +82,8 @@ class Database:
         await self.close()
 
     def pool(self) -> dict[str, int]:
-        """Connections open (`pool_size`), at most (`pool_max`), free (`pool_available`), and requests waiting for one (`requests_waiting`)."""
+        """Return the connections open (`pool_size`), at most (`pool_max`), free (`pool_available`), and the requests
+        waiting for one (`requests_waiting`)."""
         return self._pool.get_stats()
 
     @asynccontextmanager

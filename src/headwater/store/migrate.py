@@ -23,11 +23,7 @@ def files() -> list[tuple[str, str]]:
 
 
 async def migrate(database: Database) -> list[str]:
-    """Bring the schema up to date; the names of the files that ran.
-
-    Raises DatabaseRefused when a file that has run was changed since (an applied migration is never edited, a new one follows it), and when a
-    migration has run that is not among the files: a newer Headwater migrated the database, and this one would not understand it.
-    """
+    """Bring the schema up to date; return the names of the files that ran."""
     applied = []
     async with database.transaction() as connection:
         await connection.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))

@@ -297,7 +297,7 @@ async def few(connection: Connection, query: str, queries: Sequence[str], most: 
 
 
 async def counts(connection: Connection, query: str, most: int) -> dict[str, dict[str, int]]:
-    """Facet (type, namespace, platform, tag, owner) → value → documents, of the first `most` documents the query finds."""
+    """Count documents by facet (type, namespace, platform, tag, owner) and value, of the first `most` documents the query finds."""
     found: dict[str, dict[str, int]] = {}
     for facet, value, count in await sqlfile.load("search")["counts"].many(connection, query=query, most=most):
         found.setdefault(facet, {})[value] = count

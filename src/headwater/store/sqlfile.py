@@ -64,7 +64,7 @@ class Query(msgspec.Struct, frozen=True):
     async def send_columns(
         self, connection: AsyncConnection[Any], columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
     ) -> AsyncCursor[Any]:
-        """`send` with each column of the rows as an array of the type the text casts it to (`%(name)b::type[]`)."""
+        """Send as `send` does, with each column of the rows as an array of the type the text casts it to (`%(name)b::type[]`)."""
         types = _array_types(self.sql)
         packed = {
             name: Packed(types[name], values) for name, values in zip(columns, zip(*rows, strict=True), strict=True)

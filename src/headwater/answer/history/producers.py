@@ -70,7 +70,7 @@ class Producers(msgspec.Struct):
 
 
 async def producers(database: Database, since: dt.datetime | None = None) -> Producers:
-    """Producers by what arrived since a time (default: seven days ago)."""
+    """Return the producers of what arrived since a time (default: seven days ago)."""
     now = dt.datetime.now(dt.UTC)
     since = since or now - _WINDOW
     async with database.snapshot() as connection:

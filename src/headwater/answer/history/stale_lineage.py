@@ -116,7 +116,7 @@ def _overdue(times: set[float], now: dt.datetime) -> Iterable[tuple[Cadence, str
 
 
 async def _jobs(database: Database, now: dt.datetime) -> tuple[list[StaleSource], bool]:
-    """Jobs whose runs fail, and jobs that no longer run although what they write had a rhythm."""
+    """Find jobs whose runs fail, and jobs that no longer run although what they write had a rhythm."""
     late = await freshness(database, state="late", namespace=None, limit=_MOST, offset=0)
     async with database.snapshot() as connection:
         failing = await incident_store.failing(connection, now - _WINDOW, _MOST)

@@ -219,7 +219,7 @@ async def _find(connection: Connection, dataset: NodeRow, text: str) -> VersionR
 async def _details(
     connection: Connection, dataset: NodeRow, pairs: Sequence[tuple[VersionRow, VersionRow | None]]
 ) -> list[VersionDetail]:
-    """Versions in full; a fixed number of statements for any number of them."""
+    """Return versions in full; a fixed number of statements for any number of them."""
     rows = [row for row, _ in pairs]
     everything = rows + [before for _, before in pairs if before is not None]
     schemas = await facet_store.bodies(connection, {row.schema_id for row in everything if row.schema_id})

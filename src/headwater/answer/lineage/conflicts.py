@@ -184,7 +184,7 @@ async def _evidence(connection: Connection, jobs: Sequence[uuid.UUID], moment: M
 
 
 async def _below(connection: Connection, jobs: Collection[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:
-    """Job → those of the jobs that it is below of; a statement for each level."""
+    """Return for each job those of the jobs that it is below; a statement for each level."""
     found: dict[uuid.UUID, set[uuid.UUID]] = {}
     level = {job: {job} for job in jobs}
     while level:

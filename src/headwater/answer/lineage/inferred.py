@@ -63,7 +63,7 @@ class _Work(msgspec.Struct, frozen=True):
 async def column_edges(
     connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.UUID]], moment: Moment
 ) -> list[ColumnEdge]:
-    """Column edges of these (job, output) pairs as their SQL says; pairs without SQL, or that it says nothing of, have none."""
+    """Return the column edges of these (job, output) pairs by their SQL; pairs without SQL, or that it does not mention, have none."""
     waiting: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
     for job, output in pairs:
         if job != output:
@@ -98,7 +98,7 @@ async def _tables(connection: Connection, ids: Collection[uuid.UUID], moment: Mo
 
 
 def _columns(schema: bytes) -> tuple[str, ...]:
-    """Columns at the top: what is nested in them is addressed through them."""
+    """Return the columns at the top: columns nested in them are addressed through them."""
     try:
         told = [field.name for field in known.schema(schema)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -80,7 +80,7 @@ class ItemRecords:
             ]
 
     async def expand(self, keys: Collection[Key], direction: str, steps: int) -> list[Step]:
-        """Links to all that is above or below these nodes, up to so many steps; of roots also to the versions that they are in."""
+        """Return the links to all that is above or below these nodes, up to so many steps; from roots also to the versions that they are in."""
         found = self._ready.pop(direction, [])
         if ids := [id_ for key in keys if (id_ := _id(key)) is not None and id_ not in self._whole[direction]]:
             met = await self._reach(ids, direction, steps)

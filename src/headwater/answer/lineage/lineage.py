@@ -148,7 +148,7 @@ async def lineage(database: Database, question: Question, live_runs: int = 10) -
 
 
 async def lineage_in(connection: Connection, question: Question, live_runs: int) -> Lineage:
-    """`lineage` within a snapshot that the caller opened, for answers that ask more of the same moment."""
+    """Answer as `lineage` does, within a snapshot that the caller opened, for answers that ask more of the same moment."""
     check_reach(question.direction, question.depth)
     moment = Moment(question.as_of or "infinity", live_runs)
     row = await node_row(connection, question.node)
@@ -243,7 +243,7 @@ def _answer(
 
 
 def column_answers(columns: list[ColumnEdge], nodes: dict[uuid.UUID, node.Node]) -> list[AnswerColumnEdge]:
-    """Column edges between nodes of an answer, each with all its transformations."""
+    """Return the column edges between nodes of an answer, each with all its transformations."""
     found: dict[tuple[object, ...], AnswerColumnEdge] = {}
     for edge in columns:
         key = (edge.job, edge.source, edge.source_field, edge.target, edge.target_field)

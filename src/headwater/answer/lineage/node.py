@@ -89,7 +89,7 @@ _SHOWN = ("schema", "documentation", "tags", "jobType", "ownership")
 async def load(
     connection: Connection, ids: Collection[uuid.UUID], as_of: dt.datetime | str = "infinity"
 ) -> dict[uuid.UUID, Node]:
-    """Nodes by id, with schema, description, tags and latest run; a fixed number of statements for any number of ids."""
+    """Load nodes by id, with schema, description, tags and latest run; a fixed number of statements for any number of ids."""
     return await from_rows(connection, await node_store.by_ids(connection, ids), as_of)
 
 
@@ -184,7 +184,7 @@ def description_of(facets: dict[str, bytes]) -> str | None:
 
 
 def fields_of(schema: bytes | None, tags: dict[str, list[str]]) -> list[Field]:
-    """Columns from a schema facet; none when it is absent or not of its shape."""
+    """Return the columns of a schema facet; none if it is absent or malformed."""
     if schema is None:
         return []
     fields = _fields(schema)
@@ -193,7 +193,7 @@ def fields_of(schema: bytes | None, tags: dict[str, list[str]]) -> list[Field]:
 
 @lru_cache(maxsize=2048)
 def _fields(schema: bytes) -> list[Field]:
-    """Many datasets share a schema, and every answer shows it: decoded once, and never changed by a caller."""
+    """Decode a schema once: many datasets share it, and every answer shows it. Callers must not change the result."""
     try:
         return [Field(f.name, f.type, f.description, []) for f in known.schema(schema)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -231,7 +231,7 @@ def tags_of(body: bytes | None) -> tuple[list[str], dict[str, list[str]]]:
 
 
 def decode_tags(body: bytes | None) -> dict[str, list[tuple[str, Any]]]:
-    """Column (empty for the whole) → (name, value) of each tag of a tags facet."""
+    """Return (name, value) of each tag of a tags facet, by column ("" for the dataset as a whole)."""
     found: dict[str, list[tuple[str, Any]]] = {}
     items = plain(body).get("tags")
     for item in items if isinstance(items, list) else []:
@@ -254,5 +254,5 @@ def plain(body: bytes | None) -> dict[str, Any]:
 
 
 def verbatim(facets: dict[str, bytes]) -> dict[str, msgspec.Raw]:
-    """Facets to be shown as they came."""
+    """Return facets to be shown as they came."""
     return {name: msgspec.Raw(body) for name, body in facets.items()}

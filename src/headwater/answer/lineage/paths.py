@@ -274,7 +274,7 @@ def _stops(way: tuple[Step, ...]) -> list[uuid.UUID]:
 
 
 def _dataset_steps(way: tuple[Step, ...], nodes: dict[uuid.UUID, node.Node]) -> list[PathStep]:
-    """Steps from dataset to dataset: the two halves of a step through a job are one."""
+    """Return the steps from dataset to dataset: the two halves of a step through a job are one."""
     merged: list[Step] = []
     for step in way:
         last = merged[-1] if merged else None

@@ -253,7 +253,7 @@ class _Drawing:
         return tests
 
     async def _facets(self, name: str) -> dict[str, dict[str, object]]:
-        """Node id → the facet of this name."""
+        """Return the facet of this name of each node, by node id."""
         ids = {self.ids[id_]: id_ for id_ in self.nodes}
         found = await facet_store.of_owners(self.connection, ids.keys(), [name], self.moment.as_of)
         return {ids[owner]: node.plain(facets.get(name)) for owner, facets in found.items()}
@@ -303,7 +303,7 @@ class _Drawing:
             edge.job, edge.target = stands_for.get(edge.job, edge.job), stands_for.get(edge.target, edge.target)
 
     async def _parents(self) -> tuple[dict[str, str], dict[str, uuid.UUID]]:
-        """Job → parent for every job shown and all above it, and the row ids of those above; a statement for each level."""
+        """Return the parent of every shown job and of all above it, and the row ids of those above; a statement for each level."""
         parents: dict[str, str] = {}
         rows: dict[str, uuid.UUID] = {}
         known: set[uuid.UUID] = set()
@@ -410,7 +410,7 @@ def _drawn_edges(flows: Iterable[Flow]) -> list[DrawnEdge]:
 
 
 def _names(owners: object, words: Words) -> list[str]:
-    """Owners by events and by people."""
+    """Return the owners by events and by people."""
     told = [o for o in (owners if isinstance(owners, list) else []) if isinstance(o, dict) and o.get("name")]
     return sorted({owner.name for owner in words.owners(Owner(str(o["name"]), None) for o in told)})
 

@@ -123,7 +123,7 @@ class _Way:
         self._met: dict[Key, None] = {}
 
     async def walk(self) -> dict[Key, int]:
-        """Node → the fewest steps to it."""
+        """Return the fewest steps to each node."""
         steps: dict[Key, int] = dict.fromkeys(self._walk.roots, 0)
         waiting, at, beyond = {0: list(steps)}, 0, self._walk.beyond[self._direction]
         while waiting and len(steps) <= self._walk.max_nodes:

@@ -39,7 +39,7 @@ def text(word: AnnotatedText | None) -> str | None:
 
 
 async def of_owners(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, NodeChanges]:
-    """id → what people set on it; a node without changes is absent."""
+    """Return the changes that people made to each node, by id; a node without changes is absent."""
     return {id_: _folded(said) for id_, said in (await annotation_store.of_owners(connection, ids)).items()}
 
 

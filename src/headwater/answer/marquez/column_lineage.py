@@ -51,7 +51,7 @@ async def get(database: Database, node_id: str, depth: int, with_downstream: boo
 
 
 async def _roots(connection: Connection, node: NodeId) -> tuple[dict[uuid.UUID, list[str]], bool, Moment]:
-    """Datasets to begin at, each with the columns that the id may mean; whether it means a column at all; and the moment."""
+    """Return the datasets to begin at, each with the columns that the id may mean; whether it means a column at all; and the moment."""
     if node.kind == "datasetField":
         readings = await node_ids.fields_of(connection, node)
         found: dict[uuid.UUID, list[str]] = {}
@@ -106,7 +106,7 @@ async def _evidence(
 async def _fields(
     connection: Connection, datasets: set[uuid.UUID], moment: Moment
 ) -> dict[uuid.UUID, dict[str, str | None]]:
-    """dataset → column → type, of those the evidence may speak of."""
+    """Return the type of each column that the evidence may mention, by dataset."""
     facets = await facet_store.of_owners(connection, datasets, ["schema"], moment.as_of)
     return {
         id_: {field.name: field.type for field in shown_node.fields_of(told.get("schema"), {})}

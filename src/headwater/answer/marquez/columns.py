@@ -73,7 +73,8 @@ def _rank(how: Transformation | None) -> tuple[bool, bool]:
 
 
 def upstream(graph: FieldGraph, roots: Iterable[FieldKey], depth: int) -> dict[FieldKey, Inputs]:
-    """Columns within so many steps above the roots, with what feeds each; those the walk ends at are only in what feeds others."""
+    """Return the columns within so many steps above the roots, with what feeds each; those at which the walk ends
+    appear only as sources of others."""
     edges: dict[FieldKey, Inputs] = {}
     front = set(roots)
     for _ in range(depth):
@@ -88,7 +89,7 @@ def upstream(graph: FieldGraph, roots: Iterable[FieldKey], depth: int) -> dict[F
 
 
 def downstream(graph: FieldGraph, roots: Iterable[FieldKey], depth: int) -> dict[FieldKey, Inputs]:
-    """Columns within so many steps below the roots, each with those of its inputs that the walk came by."""
+    """Return the columns within so many steps below the roots, each with those of its inputs through which the walk came."""
     edges: dict[FieldKey, Inputs] = {}
     fed_by: dict[FieldKey, Inputs] = {}
     seen = set(roots)
@@ -109,7 +110,7 @@ def downstream(graph: FieldGraph, roots: Iterable[FieldKey], depth: int) -> dict
 
 
 def transformation_type(how: Transformation | None) -> str | None:
-    """Marquez's one word for a transformation: MASKED, or the subtype, or the type."""
+    """Return Marquez's one word for a transformation: MASKED, or the subtype, or the type."""
     if how is None:
         return None
     return "MASKED" if how.masking else how.subtype or how.type or None

@@ -73,7 +73,7 @@ async def version(database: Database, namespace: str, name: str, wanted: str) ->
 
 
 async def dataset_answers(connection: Connection, found: Sequence[DatasetRow]) -> list[shapes.Dataset]:
-    """Datasets as they are shown, in a fixed number of statements."""
+    """Return datasets as Marquez shows them, in a fixed number of statements."""
     ids = [row.id for row in found]
     facets = await facet_store.of_owners(connection, ids)
     spoken = await annotations.of_owners(connection, ids)
@@ -120,7 +120,7 @@ def _dataset(
 async def _column_lineage(
     connection: Connection, ids: Sequence[uuid.UUID], facets: dict[uuid.UUID, dict[str, bytes]]
 ) -> dict[uuid.UUID, list[shapes.ColumnLineage]]:
-    """dataset → what feeds its columns; datasets without any such evidence are absent."""
+    """Return what feeds each dataset's columns; datasets without any such evidence are absent."""
     writers = await edge_store.at_datasets(connection, ids, "out", Moment())
     evidence = await column_evidence.load(connection, {(edge.job, edge.dataset) for edge in writers}, Moment())
     sources = await rows.datasets_resolved(connection, evidence.sources())

@@ -20,7 +20,7 @@ DEFAULT_SOURCE = "default"
 
 
 def dataset_type(namespace: str, facets: Mapping[str, bytes]) -> str:
-    """STREAM for topics, queues and streams, by the datasetType facet or else by the namespace; DB_TABLE for all the rest."""
+    """Return STREAM for topics, queues and streams, by the datasetType facet or else by the namespace; DB_TABLE for all others."""
     told = _text(node.plain(facets.get("datasetType")).get("datasetType"))
     if told is not None:
         return "STREAM" if any(word in told.upper() for word in ("STREAM", "TOPIC", "QUEUE")) else "DB_TABLE"
@@ -28,7 +28,7 @@ def dataset_type(namespace: str, facets: Mapping[str, bytes]) -> str:
 
 
 def job_type(facets: Mapping[str, bytes]) -> str:
-    """BATCH, STREAM or SERVICE."""
+    """Return BATCH, STREAM or SERVICE."""
     told = (_text(node.plain(facets.get("jobType")).get("processingType")) or "").upper()
     return "STREAM" if told in {"STREAMING", "STREAM"} else "SERVICE" if told == "SERVICE" else "BATCH"
 
@@ -81,7 +81,7 @@ def fields(schema: bytes | None, tags: bytes | None, said: NodeChanges) -> list[
 
 @lru_cache(maxsize=2048)
 def _fields(schema: bytes) -> list[shapes.Field]:
-    """Many datasets share a schema."""
+    """Decode a schema once: many datasets share it."""
     return [
         shapes.Field(name=field.name, type=field.type, description=field.description, tags=[])
         for field in node.fields_of(schema, {})

@@ -8,7 +8,7 @@ from headwater.answer.marquez.shapes import DatasetId, Field, JobId
 
 
 def hashed(*parts: str | None) -> uuid.UUID:
-    """Marquez's version 3 UUID: MD5 over the parts with colons between them; absent ones leave no colon."""
+    """Return Marquez's version 3 UUID: MD5 over the parts with colons between them; absent ones leave no colon."""
     text = ":".join(part for part in parts if part is not None)
     digest = hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()
     return uuid.UUID(bytes=digest, version=3)

@@ -33,7 +33,7 @@ async def canonical_name(database: Database, namespace: str, name: str) -> str:
 
 
 async def own_name(database: Database, namespace: str, name: str) -> tuple[str, str]:
-    """Namespace and own name of a job, whichever name it is asked by. Raises NotFound."""
+    """Return the namespace and own name of a job, by any of its names. Raises NotFound."""
     async with database.snapshot() as connection:
         row = await naming.job(connection, namespace, name)
     return row.namespace, row.name
@@ -120,7 +120,7 @@ async def _versions(connection: Connection, job: JobRow, found: Sequence[JobVers
 
 
 async def job_answers(connection: Connection, found: Sequence[JobRow], *, whole_runs: bool = False) -> list[shapes.Job]:
-    """Jobs as Marquez shows them, in a fixed number of statements; without `whole_runs` only each job's latest run is whole."""
+    """Return jobs as Marquez shows them, in a fixed number of statements; without `whole_runs` only each job's latest run is whole."""
     if not found:
         return []
     ids = [row.id for row in found]

@@ -21,7 +21,7 @@ async def get(database: Database, name: str) -> shapes.Namespace:
 
 
 async def page(database: Database, limit: int, offset: int) -> shapes.Namespaces:
-    """Namespaces by name."""
+    """Return a page of namespaces by name."""
     async with database.snapshot() as connection:
         made = await annotations.created_by_people(connection, "namespace")
         found = await rows.namespaces(connection, list(made), None, limit, offset)

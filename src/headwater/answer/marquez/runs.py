@@ -48,7 +48,7 @@ async def exists(database: Database, run_id: str) -> bool:
 
 
 async def job_of(database: Database, run_id: str) -> tuple[str, str]:
-    """Namespace and own name of the job that has the run. Raises NotFound."""
+    """Return the namespace and own name of the job that has the run. Raises NotFound."""
     async with database.snapshot() as connection:
         row = await row_of(connection, run_id)
         job = (await rows.jobs_by_ids(connection, [row.job_id]))[row.job_id]
@@ -83,10 +83,7 @@ async def run_answers(
     with_facets: Collection[Key] | None = None,
     logged: dict[Key, run_log.RunFacets] | None = None,
 ) -> dict[Key, shapes.Run]:
-    """Runs as they are shown, in a fixed number of statements.
-
-    `with_facets`: those whose facets are read from the log (None: all). `logged`: what was read from it already.
-    """
+    """Return runs as Marquez shows them, in a fixed number of statements."""
     if not found:
         return {}
     keys = [(row.run_id, row.job_id) for row in found]
@@ -163,7 +160,7 @@ def _run(
 
 
 def state(row: RunRow) -> str:
-    """Marquez's name: a run with only OTHER events is running."""
+    """Return Marquez's name of the state: a run with only OTHER events is running."""
     return "RUNNING" if row.state == RunState.OTHER else row.state.name
 
 

@@ -42,7 +42,7 @@ async def find(
     before: dt.date | None = None,
     after: dt.date | None = None,
 ) -> shapes.SearchResults:
-    """Datasets and jobs with the words in their name (`%` and `_` are themselves), by name or the latest first, and how many there are."""
+    """Return datasets and jobs with the words in their name (`%` and `_` are themselves), by name or the latest first, and how many there are."""
     async with database.connection() as connection:
         found, total = await rows.search(
             connection,
@@ -86,7 +86,7 @@ async def job_documents(database: Database, words: str) -> shapes.JobHits:
 
 
 async def dataset_documents(database: Database, words: str) -> shapes.DatasetHits:
-    """Likewise of datasets, in the names of their columns too."""
+    """Return the same of datasets, also by the words in names of their columns."""
     found = (await everywhere.search(database, words, type="DATASET", limit=_DOCUMENTS)).results
     names = [shapes.DatasetId(namespace=one.namespace, name=one.name) for one in found]
     async with database.snapshot() as connection:
@@ -153,7 +153,7 @@ def _here(side: dict[uuid.UUID, run_log.DatasetFacets], dataset: uuid.UUID) -> s
 
 
 def _marked(highlights: Sequence[Highlight]) -> dict[str, list[str]]:
-    """Place → texts as HTML with the words in `<em>`."""
+    """Return texts as HTML with the words in `<em>`, by their place."""
     found: dict[str, list[str]] = {}
     for one in highlights:
         parts, end = [], 0

@@ -414,7 +414,7 @@ _WITH_MICROSECONDS = len("2020-02-22T22:42:42.000000")
 
 
 def instant(time: dt.datetime) -> str:
-    """`2020-02-22T22:42:42Z`: UTC, with no, three or six digits of a second's fraction."""
+    """Return a time as `2020-02-22T22:42:42Z`: UTC, with no, three or six digits of a second's fraction."""
     text = time.isoformat()
     if not text.endswith("+00:00"):
         text = time.astimezone(dt.UTC).isoformat()
@@ -427,6 +427,6 @@ def maybe_instant(time: dt.datetime | None) -> str | None:
 
 
 def zoned(time: dt.datetime) -> str:
-    """`2020-02-22T22:00Z`: how Java's `ZonedDateTime` writes it, seconds only where there are any."""
+    """Return a time as `2020-02-22T22:00Z`: as Java's `ZonedDateTime` writes it, seconds only if there are any."""
     text = instant(time)
     return text.replace(":00Z", "Z") if time.second == 0 and not time.microsecond else text

@@ -21,7 +21,7 @@ async def get(database: Database, name: str) -> shapes.Source:
 
 
 async def page(database: Database, limit: int, offset: int) -> shapes.Sources:
-    """Sources by name."""
+    """Return a page of sources by name."""
     async with database.snapshot() as connection:
         made = await annotations.created_by_people(connection, "source")
         found = await rows.sources(connection, list(made), None, limit, offset)

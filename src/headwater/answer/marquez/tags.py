@@ -23,7 +23,7 @@ async def get(database: Database, name: str) -> shapes.Tag:
 
 
 async def page(database: Database, limit: int, offset: int) -> shapes.Tags:
-    """Tags by name, without duplicates that differ only in case."""
+    """Return a page of tags by name, without duplicates that differ only in case."""
     async with database.snapshot() as connection:
         found = await _all(connection)
     return shapes.Tags(tags=sorted(found.values(), key=lambda tag: tag.name)[offset : offset + limit])

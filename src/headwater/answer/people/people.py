@@ -51,7 +51,7 @@ class Words:
         return None if told is None or told.deleted else told.value.get("text")
 
     def tags(self, told: Iterable[tuple[str, Any]], field: str = "") -> list[Tag]:
-        """Tags by events, given as (name, value), and by people; where both have one, the person's."""
+        """Return tags by events, given as (name, value), and by people; if both have one, the person's."""
         mine = self._said.get((field, "tag"), {})
         found = [Tag(text_of(name, value), name, value, EVENT) for name, value in told if key_of(name) not in mine]
         for one in mine.values():
@@ -61,7 +61,7 @@ class Words:
         return found
 
     def owners(self, told: Iterable[Owner]) -> list[Owner]:
-        """Owners by events and by people."""
+        """Return owners by events, given as `told`, and by people; if both have one, the person's."""
         mine = self._said.get(("", "owner"), {})
         found = [owner for owner in told if owner.name not in mine]
         found += [
@@ -89,7 +89,7 @@ class Words:
 
 
 def text_of(name: str, value: object) -> str:
-    """`name`, or `name:value` where the value says more than that the tag is there."""
+    """Return `name`, or `name:value` if the value says more than that the tag is set."""
     if isinstance(value, bool):
         value = "true" if value else "false"
     return name if value in (None, "", "true", name) else f"{name}:{value}"

@@ -95,7 +95,10 @@ class ImpactAnswer(msgspec.Struct, frozen=True):
 
 
 async def of(database: Database, asked: AskedImpact) -> ImpactAnswer:
-    """NotFound for an unknown job or run; InvalidQuestion where the question names none, or several at once."""
+    """Return the impact of the run that is asked about.
+
+    NotFound for an unknown job or run; InvalidQuestion if the question names none, or several at once.
+    """
     now = dt.datetime.now(dt.UTC)
     async with database.snapshot() as connection:
         held = await declared(connection)

@@ -68,7 +68,7 @@ async def search(
     limit: int = 20,
     offset: int = 0,
 ) -> SearchResult:
-    """Datasets and jobs that have all the words, best first. Raises InvalidQuestion for a blank `q` and an unknown type."""
+    """Return datasets and jobs that have all the words, best first. Raises InvalidQuestion for a blank `q` and an unknown type."""
     wanted = kind_of(type)
     if not q.strip():
         raise InvalidQuestion("q must not be blank", parameter="q")
@@ -146,7 +146,7 @@ def _why(where: str, one: Candidate, highlights: list[Highlight]) -> tuple[str, 
 
 
 async def near(connection: Connection, name: str, limit: int) -> list[Candidate]:
-    """Datasets and jobs whose names have the words of this name, or those of its end, or some of them."""
+    """Return datasets and jobs whose names have the words of this name, or those of its end, or some of them."""
     question = await understand(connection, name)
     if not question.runs:
         return []
@@ -158,7 +158,7 @@ async def near(connection: Connection, name: str, limit: int) -> list[Candidate]
 
 
 def kind_of(kind: str | None) -> str | None:
-    """DATASET or JOB, or None for both. Raises InvalidQuestion."""
+    """Return DATASET or JOB, or None for both. Raises InvalidQuestion."""
     if kind is None:
         return None
     if kind.upper() not in {"DATASET", "JOB"}:

@@ -96,7 +96,7 @@ class CutEvidence(NamedTuple):
 
 
 def cut_evidence(runs: Sequence[tuple[RunFor, Parts]], zones: Sequence[str]) -> CutEvidence:
-    """Evidence from the runs that wrote a dataset. `zones`: time zones of other entities, the likeliest first."""
+    """Return evidence of a cut from the runs that wrote a dataset. `zones`: time zones of other entities, the likeliest first."""
     nominal, starts = _nominal(runs, zones)
     zone = nominal.period.get("tz", "UTC") if nominal is not None else (*zones, "UTC")[0]
     parts, part_starts = _partitions(runs, zone)

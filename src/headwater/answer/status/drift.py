@@ -50,7 +50,10 @@ class DriftAnswer(msgspec.Struct, frozen=True):
 
 
 async def compared(database: Database, entity: str, asked: Stored, *, now: dt.datetime | None = None) -> DriftAnswer:
-    """NotFound for an entity, InvalidPeriod for instances, that are none."""
+    """Compare an entity's reported instances with those that storage holds.
+
+    NotFound for an unknown entity, InvalidPeriod for an unknown instance.
+    """
     now = now or dt.datetime.now(dt.UTC)
     async with database.snapshot() as connection:
         held = await declared(connection)

@@ -273,7 +273,7 @@ def _producer(
 
 
 def _airflow(name: JobName, dag: str) -> str:
-    """`airflow://NAMESPACE/DAG/TASK`: the task is what follows the DAG's name, else the first full stop."""
+    """Return `airflow://NAMESPACE/DAG/TASK`: the task follows the DAG's name, or else the first full stop."""
     space = name.namespace if name.namespace.startswith(_AIRFLOW) else _AIRFLOW + name.namespace
     if not (dag and name.name.startswith(f"{dag}.")):
         dag = name.name.partition(".")[0]

@@ -56,7 +56,8 @@ async def graph(
     as_of: dt.datetime | None = None,
     max_nodes: int = 2000,
 ) -> EntityGraph:
-    """Around an entity so far, or all; only of a tag (`team=data-eng`); grouped by the values of a tag (`team`). NotFound for an entity."""
+    """Return the graph of all entities, or around one so far; only of a tag (`team=data-eng`); grouped by the values of
+    a tag (`team`). NotFound for an unknown entity."""
     if direction not in {"upstream", "downstream", "both"}:
         raise InvalidQuestion(
             f"direction {direction!r} is neither upstream, downstream nor both", parameter="direction"

@@ -106,7 +106,7 @@ class FreshnessList(msgspec.Struct):
 async def freshness(
     database: Database, *, state: str | None, namespace: str | None, limit: int, offset: int
 ) -> FreshnessList:
-    """Datasets in a state, what became late last first. `late` includes `very_late`. Raises InvalidQuestion for no such state."""
+    """Return datasets in a state, the one that became late last first. `late` includes `very_late`. Raises InvalidQuestion for an unknown state."""
     if state is not None and state not in _STATES:
         raise InvalidQuestion(f"state {state!r} is not one of {', '.join(_STATES)}", parameter="state")
     now = dt.datetime.now(dt.UTC)

@@ -101,7 +101,7 @@ class InstanceLinks:
         return (self.some, "") if key.entity == self.entity or hit is None else (hit.instances, str(hit.witness or ""))
 
     def names(self, key: Instances) -> dict[str, int]:
-        """`ENTITY@INSTANCE` → its ordinal, one by one; none of more than a thousand."""
+        """Return the ordinal of each instance by its name `ENTITY@INSTANCE`; none if there are more than a thousand."""
         some, of_ = self._of(key)[0], self.held.instances(key.entity)
         if some.count > _MOST_NAMED:
             return {}

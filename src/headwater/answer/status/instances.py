@@ -122,7 +122,7 @@ class Periods(msgspec.Struct, frozen=True):
 async def periods(
     database: Database, entity: str, instances: Sequence[str], *, as_of: dt.datetime | None = None, limit: int = 1000
 ) -> Periods:
-    """Instances one by one, with or without reports. NotFound and InvalidPeriod as `status`."""
+    """Return instances one by one, with or without reports. NotFound and InvalidPeriod as `status`."""
     async with database.snapshot() as connection:
         of = (await declared(connection, as_of)).instances(entity)
     asked = ranges.read(of, instances)

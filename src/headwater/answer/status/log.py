@@ -46,7 +46,7 @@ _body = msgspec.json.Decoder(_Body)
 async def since(
     database: Database, news: News, seq: int, *, entities: Sequence[str] = (), limit: int = 1000, wait: float = 0.0
 ) -> StatusLog:
-    """Reports after a seq, of these entities or of all; waits up to so many seconds for one. NotFound for an entity."""
+    """Return the reports after a seq, of these entities or of all; wait up to so many seconds for one. NotFound for an unknown entity."""
     end = time.monotonic() + wait
     while True:
         async with database.snapshot() as connection:

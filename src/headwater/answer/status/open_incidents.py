@@ -128,7 +128,7 @@ async def _stalled(database: Database) -> list[OpenIncident]:
 
 
 async def _caused(database: Database, late: Iterable[Freshness]) -> list[OpenIncident]:
-    """Failing jobs and late datasets, each under the first of them upstream."""
+    """Return failing jobs and late datasets, each under the first of them upstream."""
     now = dt.datetime.now(dt.UTC)
     async with database.snapshot() as connection:
         failing = await store.failing(connection, now - _WINDOW, _MOST)
@@ -201,7 +201,7 @@ def _doubted(one: Doubt, other: _Trouble | None) -> _Trouble:
 
 
 def describe_check(one: StoredResult) -> str:
-    """`check not_null(id) failed: expected 0, found 3`."""
+    """Describe a check: `check not_null(id) failed: expected 0, found 3`."""
     column, detail = f"({one.field})" if one.field else "", f": {one.detail}" if one.detail else ""
     return f"check {one.name}{column} failed{detail}"
 

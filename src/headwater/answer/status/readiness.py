@@ -119,7 +119,7 @@ async def waited(
 
 
 def _next(found: Ready) -> float:
-    """Seconds until something may change by itself."""
+    """Return the seconds until something may change by itself."""
     now = dt.datetime.now(dt.UTC)
     moments = [
         (lacking.until - now).total_seconds()

@@ -87,7 +87,7 @@ async def of_datasets(connection: Connection, ids: Collection[uuid.UUID]) -> dic
 async def homes(
     connection: Connection, held: StoredDeclarations, entities: Collection[str]
 ) -> dict[str, dict[uuid.UUID, str]]:
-    """entity → the datasets that hold it, each with its basis. A fixed number of statements."""
+    """Return the datasets that hold each entity, each with its basis. A fixed number of statements."""
     found: dict[str, dict[uuid.UUID, str]] = {name: {} for name in entities}
     placed = await _placed(connection, held)
     canonical = await name_store.canonical(
@@ -107,7 +107,7 @@ async def homes(
 async def outputs(
     connection: Connection, held: StoredDeclarations, entities: Collection[str]
 ) -> dict[str, dict[uuid.UUID, str]]:
-    """entity → what the jobs that make it write and that holds it, whatever `stored_in` says."""
+    """Return for each entity the datasets that its jobs write and that hold it, regardless of `stored_in`."""
     makers = await _makers(connection, held, entities)
     written = await _written(connection, {job for jobs in makers.values() for job in jobs})
     every = {id_ for those in written.values() for id_ in those}
@@ -135,7 +135,7 @@ async def _makers(
 
 
 async def _written(connection: Connection, jobs: Collection[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:
-    """job → what it writes, or jobs below it do."""
+    """Return for each job the datasets that it writes, or that jobs below it do."""
     above = {job: {job} for job in jobs}
     level = set(jobs)
     for _ in range(_LEVELS):

@@ -81,10 +81,7 @@ async def cost(
     tool: str | None = None,
     kind: str | None = None,
 ) -> Cost:
-    """Costs by this grain; of shapes those that a tool or kind of actor ran.
-
-    Raises InvalidQuestion for words that mean nothing here or do not go together, NotFound for a node that is not known.
-    """
+    """Return costs by this grain; of shapes those that a tool or kind of actor ran."""
     checked(grain, GRAINS, "grain")
     checked(kind, KINDS, "actor_kind")
     sort, descending = page.sorted_by(SORTS)

@@ -141,7 +141,7 @@ _COUNTED = tuple(
 
 
 def _source(namespace: str, dialect: str, rows: Sequence[DayRow], allowed: float) -> Source:
-    """`rows` of one source, the latest first. Days on which every statement was idle do not count for coverage."""
+    """Sum up the `rows` of one source, the latest first. Days on which every statement was idle do not count for coverage."""
     days = [row.counts for row in rows]
     counted = {name: sum(getattr(day, name) for day in days) for name in _COUNTED}
     counted |= {name: getattr(days[0], name) for name in _COUNTED if name.endswith("shapes")}

@@ -77,10 +77,7 @@ async def recurrence(
     classes: Sequence[str] = (),
     missing: bool = False,
 ) -> Recurrence:
-    """Shapes by whether their runs came: of any of these classes, or only those with runs that are missing.
-
-    Raises InvalidQuestion for words that mean nothing here, NotFound for a node that is not known.
-    """
+    """Return shapes by whether their runs came: of any of these classes, or only those with missing runs."""
     for kind in classes:
         checked(kind, CLASSES, "class")
     sort, descending = page.sorted_by(SORTS, _UPWARDS)

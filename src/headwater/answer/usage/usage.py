@@ -93,10 +93,7 @@ async def usage(
     kind: str | None = None,
     unread_since: dt.datetime | None = None,
 ) -> Usage:
-    """Datasets by how they are used: of any of these statuses, read by this kind of actor, or not read since.
-
-    Raises InvalidQuestion for words that mean nothing here, NotFound for a node that is not known.
-    """
+    """Return datasets by how they are used: of any of these statuses, read by this kind of actor, or not read since."""
     for status in statuses:
         checked(status, STATUSES, "status")
     checked(kind, KINDS, "actor_kind")

@@ -117,7 +117,7 @@ def _bound(calendar: Calendar, ordinal: int) -> str:
 
 
 def _needs(needs: tuple[Dependency, ...]) -> list[Json]:
-    """Groups keep together, in the order of their names."""
+    """Return the needs as JSON. Those of a group stay together, in the order of the groups' names."""
     found: list[Json] = [{each.upstream: _dependency(each)} for each in needs if not each.group]
     groups = sorted({each.group for each in needs if each.group}, key=lambda group: (len(group), group))
     for group in groups:

@@ -18,10 +18,7 @@ class Change(NamedTuple):
 
 
 def difference(old: Iterable[EntityDeclaration], new: Iterable[EntityDeclaration]) -> list[Change]:
-    """Sorted by entity, as it is called now. Empty where both mean the same: order, spelling and where something stands are no change.
-
-    An entity that says what it was called is compared with that one. That others depend on it by its new name is no change of theirs.
-    """
+    """Return the changes, sorted by the present name of the entity; none if both mean the same: order, spelling and place are no change."""
     before = {each.name: document(each) for each in old}
     after = {each.name: document(each) for each in new}
     renamed = {
@@ -75,7 +72,7 @@ def _with_named_lists(said: Json, renamed: Mapping[str, str]) -> Json:
 
 
 def _by_upstream(needs: list[Mapping[str, object]], renamed: Mapping[str, str]) -> Json:
-    """`reads`, of the second one `reads (2)`; groups are `any_of 1`, `any_of 2`."""
+    """Return the needs by upstream: `reads`, of the second one `reads (2)`; groups are `any_of 1`, `any_of 2`."""
     found: Json = {}
     groups = 0
     for need in needs:

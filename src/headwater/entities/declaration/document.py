@@ -109,7 +109,7 @@ def _decoded(text: str | bytes) -> str:
 
 
 def _end(before: str) -> tuple[int, int]:
-    """Line and column after a text."""
+    """Return the line and column after a text."""
     return before.count("\n") + 1, len(before) - before.rfind("\n")
 
 

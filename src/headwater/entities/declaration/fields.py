@@ -98,7 +98,7 @@ class Fields:
         return word
 
     def length(self, part: Part | None, what: str) -> Length | None:
-        """More than nothing, nothing of it negative."""
+        """Return a length; it must be more than nothing, with no negative part."""
         if part is None:
             return None
         text = part.value if isinstance(part.value, str) else ""

@@ -237,7 +237,7 @@ def _plain(part: Part) -> object:
 
 @functools.lru_cache(maxsize=4096)
 def _read(words: tuple[tuple[str, object], ...]) -> Dates:
-    """Large declarations say the same again and again."""
+    """Parse dates once: large declarations repeat the same ones."""
     return _parse_dates(dict(words))
 
 
@@ -249,7 +249,7 @@ def _parse_dates(said: Mapping[str, object]) -> Dates:
 
 
 def _minimum(fields: Fields, part: Part | None, what: str) -> Minimum | None:
-    """`20`, `95%`, `-1`. `100%` is None: it is the default."""
+    """Read `20`, `95%` or `-1`. `100%` is None: it is the default."""
     if part is None:
         return None
     text = part.value.strip() if isinstance(part.value, str) else ""

@@ -124,7 +124,7 @@ def entity(part: Part, problems: list[Problem]) -> EntityDeclaration | None:
 
 
 def _tags(fields: Fields, part: Part | None) -> dict[str, tuple[str, ...]]:
-    """`{team: data-eng}`, `{team: [a, b]}`, or a list of names that stand for themselves."""
+    """Read `{team: data-eng}`, `{team: [a, b]}`, or a list of names that stand for themselves."""
     if part is None:
         return {}
     if not isinstance(part.value, dict):
@@ -166,7 +166,7 @@ def _producers(fields: Fields, part: Part | None) -> Iterable[Producer]:
 
 
 def _stored(fields: Fields, part: Part | None) -> Iterable[Stored]:
-    """`NAMESPACE NAME`: the first space is between them, for no namespace has one."""
+    """Read `NAMESPACE NAME`: the first space separates them, since no namespace contains one."""
     for each in fields.items(part):
         if isinstance(each.value, dict):
             said = fields.mapping(each, "stored_in", ("namespace", "name"))
@@ -200,7 +200,7 @@ def _compatible(fields: Fields, part: Part | None, states: Collection[str]) -> t
 
 
 def _frozen(fields: Fields, part: Part | None, instances: Instances | None) -> Ordinals:
-    """`..2023-01-01`, `2020-01-01..2021-01-01`, one or several: dates or periods, the second excluded, either left out."""
+    """Read `..2023-01-01`, `2020-01-01..2021-01-01`, one or several: dates or periods, the second excluded, either left out."""
     found = NONE
     for each in fields.items(part):
         text = fields.text(each, "frozen")

@@ -64,7 +64,7 @@ def consumed(down: Instances, up: Instances, reads: Sequence[Read]) -> Consumed 
 
 
 def kind(found: Mapping[str, Consumed]) -> tuple[str, str]:
-    """`timeseries`, `sliding` or `snapshot`, and the window of a sliding one: of which its dependencies are evidence."""
+    """Return `timeseries`, `sliding` or `snapshot`, and the window of a sliding one, by the evidence of its dependencies."""
     windows = Counter(each.window for each in found.values() if each.window)
     if windows:
         window, _ = max(windows.items(), key=lambda item: (item[1], item[0]))
@@ -146,7 +146,7 @@ def _counted(many: int, unit: str) -> str:
 
 
 def _moved(down: Instances, up: Instances, reads: Sequence[Read]) -> Iterator[str]:
-    """My period, so many days or hours earlier or later, by what the last run read first."""
+    """Yield the period moved by so many days or hours, by the first instance that the last run read."""
     last = reads[-1]
     start, first = down.calendar.interval(last.ordinal)[0], up.calendar.interval(last.used.first)[0]
     days = (start.date() - first.astimezone(start.tzinfo).date()).days
@@ -175,7 +175,7 @@ def _overlaps(reads: Sequence[Read]) -> bool:
 
 
 def _length(instances: Instances) -> float:
-    """About how many seconds a period has."""
+    """Return about how many seconds a period has."""
     calendar = instances.calendar
     start, end = (int(each) for each in calendar.begins([0, 1]))
     return end - start

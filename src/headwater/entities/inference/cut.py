@@ -203,7 +203,8 @@ def _shape(first: dt.date, end: dt.date) -> tuple[str, int]:
 
 
 def _walls(bounds: Sequence[int], zones: tuple[str, ...]) -> Iterator[tuple[list[str], int]]:
-    """Zones in whose days most of these bounds begin a day, and its offset; those of one entry see all bounds alike, the likeliest first.
+    """Yield zones in whose days most of these bounds begin a day, and its offset; those of one entry see all bounds
+    alike, the likeliest first.
 
     What is always at the same time in UTC, before noon, is a business day rather than a midnight in the Americas.
     """
@@ -250,7 +251,7 @@ def _midnights(zone: str, bounds: Sequence[int]) -> float:
 
 
 def _time(zone: str, bound: int) -> int:
-    """Seconds since midnight on the wall."""
+    """Return the seconds since midnight on the wall."""
     local = dt.datetime.fromtimestamp(bound, zoneinfo.ZoneInfo(zone))
     return local.hour * _HOUR + local.minute * 60 + local.second
 

@@ -109,7 +109,7 @@ def _value(value: object) -> str:
 
 
 def _scalar(text: str) -> str:
-    """Bare where YAML reads it as the same text, otherwise in double quotes."""
+    """Return the text bare if YAML reads it as the same text, otherwise in double quotes."""
     if (_PLAIN.fullmatch(text) and not _NOT_TEXT.fullmatch(text)) or _DATE_OR_LENGTH.fullmatch(text):
         return text
     return '"' + "".join(_quoted(char) for char in text) + '"'

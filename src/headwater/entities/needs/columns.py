@@ -82,7 +82,8 @@ class Carried:
         *,
         onward: bool = True,
     ) -> None:
-        """stored: the datasets that hold an entity. wrong: where it begins. `onward` False: only what these lead to, and no further."""
+        """Begin at the `wrong` columns. stored: the datasets that hold an entity. `onward` False: follow the data of
+        these entities, and no further."""
         self._graph, self._stored, self._onward = graph, stored, onward
         self._homes: dict[Dataset, list[str]] = {}
         for entity, datasets in stored.items():
@@ -102,7 +103,7 @@ class Carried:
         return len(self._made)
 
     def unknown(self) -> set[Dataset]:
-        """Datasets whose downstream columns are still needed; empty when all were passed to `learn`."""
+        """Return the datasets whose downstream columns are still needed; empty when all were passed to `learn`."""
         while True:
             self._walk()
             if self._waiting:

@@ -54,7 +54,8 @@ def components(out: Sequence[Sequence[int]]) -> list[list[int]]:
 
 
 def without_lag(count: int, arcs: Sequence[Arc]) -> list[list[int]]:
-    """Cycles whose lags come to nothing or less, each as the numbers of its arcs in order. Without one of these arcs each, none is left.
+    """Return cycles whose lags add up to nothing or less, each as the numbers of its arcs in order. Without one arc of
+    each, no such cycle is left.
 
     The arc with the least lag counts among parallel ones. O(nodes × arcs) at worst (Bellman and Ford), a few rounds as a rule.
     """

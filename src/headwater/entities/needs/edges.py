@@ -31,7 +31,7 @@ class Edge:
     """
 
     def __init__(self, downstream: Instances, upstream: Instances, dates: Dates) -> None:
-        """InvalidDates for `static`, which has no dates: `kinds.Static` says what that means. And for a `custom` table that is wrong."""
+        """Raises InvalidDates for `static`, which has no dates (see `kinds.Static`), and for a `custom` table that is wrong."""
         if dates.meaning.static:
             raise InvalidDates("static has no dates: which version was used is recorded, not computed", text=dates.text)
         self.downstream = downstream
@@ -75,7 +75,7 @@ class Edge:
         return self.spans.first_of(affected, changed & self.needed)[0]
 
     def incomplete(self, among: Ordinals | None = None) -> Ordinals:
-        """Downstream instances that can never be ready: they need upstream ones before the first or after the last."""
+        """Return the downstream instances that can never be ready: they need upstream ones before the first or after the last."""
         calendar = self.upstream.calendar
         return self.affected(Ordinals.between(calendar.first, calendar.end) - self.upstream.all, among)
 

@@ -227,7 +227,7 @@ class Graph:
         return Link(entity.name, state, upstream.name, dates, dependency, edge)
 
     def _without_lag(self, component: tuple[str, ...]) -> Iterator[Wrong]:
-        """Problems, one for each cycle. A link through something static has no known lag."""
+        """Yield a problem for each cycle without lag. A link through something static has no known lag."""
         if not self.cyclic(component):
             return
         number = {name: place for place, name in enumerate(component)}

@@ -245,7 +245,7 @@ class Walk:
 
 
 def _stable(seeds: Ordinals, chained: Sequence[Map]) -> Ordinals:
-    """Closed under all of these, each of which closes under itself."""
+    """Close the seeds under all of these maps, each of which closes under itself."""
     while True:
         grown = seeds
         for chain in chained:

@@ -66,14 +66,14 @@ def stages(
 
 
 def _block(producer: Producer | None, *, alone: bool) -> Block:
-    """`alone`: takes turns with others, one run at a time."""
+    """Return an empty block of a producer. `alone`: it takes turns with others, one run at a time."""
     if producer is None:
         return Block("manual", None, 1 if alone else UNLIMITED)
     return Block("rerun", producer, 1 if alone else producer.max_periods)
 
 
 def _run(name: str, how: ProducerRuns, producer: Producer | None) -> tuple[object, ...]:
-    """Equal for entities that the same run may make."""
+    """Return a key that is equal for entities that the same run may make."""
     if producer is None or how.calendar is None:
         return (name,)
     return producer.name, how.calendar

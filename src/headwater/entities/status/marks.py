@@ -59,7 +59,7 @@ class Marks(Mapping[Mark, Ordinals]):
 
     @property
     def wrong(self) -> Ordinals:
-        """Tainted, by themselves or by what they used."""
+        """The instances that are wrong, by themselves or by what they used."""
         return self.of("tainted", "inherited")
 
     @property

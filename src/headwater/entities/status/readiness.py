@@ -50,7 +50,7 @@ class Prospect(NamedTuple):
 
     @property
     def accepted(self) -> bool:
-        """Ready, though something is missing."""
+        """True if it is ready, though something is missing."""
         return self.ready and bool(self.missing)
 
     @property
@@ -179,7 +179,7 @@ def _asked(graph: Graph, entity: str, state: str | None) -> Mapping[str, _Groups
 
 
 def _grouped(graph: Graph, entity: Entity, states: list[str]) -> Iterator[tuple[_Need, ...]]:
-    """`states`: the one asked for and those that are passed after it."""
+    """Yield the groups of a state's needs. `states`: the one asked for and those that are passed after it."""
     needs: list[_Need] = []
     for link in graph.upstream(entity.name):
         if link.instead and link.state == states[0]:

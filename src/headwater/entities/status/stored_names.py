@@ -45,7 +45,7 @@ def named(instances: Instances | None, text: str) -> int:
 
 
 def _spelt(text: str) -> str:
-    """`20240310` as `2024-03-10`, `2024031005` as `2024-03-10T05`."""
+    """Return `20240310` as `2024-03-10`, `2024031005` as `2024-03-10T05`."""
     match = _COMPACT.fullmatch(text)
     if match is None:
         return text
@@ -93,7 +93,7 @@ def _at(calendar: Calendar, text: str, date: str, hour: str, rest: str | None, o
 
 
 def _microseconds(rest: str) -> str:
-    """Databases write up to nine digits after the second; six can be read."""
+    """Return the text with six digits after the second: databases write up to nine, six can be read."""
     whole, dot, part = rest.partition(".")
     return f"{whole}.{part[:6].ljust(6, '0')}" if dot else whole
 

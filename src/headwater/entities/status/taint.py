@@ -94,7 +94,7 @@ class Reached:
         )
 
     def _nearest(self) -> dict[str, tuple[int, Link | None]]:
-        """Depth and witness, breadth first over the links that passed anything on."""
+        """Return depth and witness of each entity, breadth first over the links that passed anything on."""
         walk = self._walk
         found: dict[str, tuple[int, Link | None]] = {name: (0, None) for name, some in self._roots.items() if some}
         queue = list(found)

@@ -121,7 +121,7 @@ class Calendar:
         return _calendar(Spec(zone, _weekday(week_start), table=instants))
 
     def begins(self, ordinals: ArrayLike) -> Int:
-        """b(k) of each ordinal first ≤ k ≤ end. InvalidCalendar for others."""
+        """Return b(k) of each ordinal first ≤ k ≤ end. InvalidCalendar for others."""
         asked = np.asarray(ordinals, dtype=np.int64)
         if asked.size and (asked.min() < self.first or asked.max() > self.end):
             wrong = int(asked.min() if asked.min() < self.first else asked.max())
@@ -216,7 +216,7 @@ class Calendar:
 
     @property
     def every_text(self) -> str:
-        """`day`, `6h`, `2w`, `cron 0 6 * * *`, `table`."""
+        """The text of `every`: `day`, `6h`, `2w`, `cron 0 6 * * *`, `table`."""
         if self.spec.unit:
             return self.spec.unit if self.spec.many == 1 else f"{self.spec.many}{SHORT[self.spec.unit]}"
         return f"cron {self.spec.cron}" if self.spec.cron else "table"
@@ -308,7 +308,7 @@ def _weekday(name: str) -> int:
 
 
 def _ends(start: Instant, end: Instant) -> tuple[int, int]:
-    """Whole seconds: the end is rounded up, for an instant in a second's midst belongs to it."""
+    """Return whole seconds: the end is rounded up, since an instant amid a second belongs to it."""
     high = seconds(end) + (end.microsecond > 0) if isinstance(end, dt.datetime) else end
     return seconds(start) if isinstance(start, dt.datetime) else start, high
 

@@ -32,7 +32,7 @@ class Civil(NamedTuple):
 
     @property
     def step(self) -> int:
-        """Days, or months, of a period."""
+        """The days, or months, of a period."""
         months, days, _ = UNITS[self.unit]
         return self.many * (months or days)
 

@@ -53,14 +53,15 @@ class Length(NamedTuple):
 
 
 def unit(word: str) -> str | None:
-    """`day` for day, days and d; None where it is no unit."""
+    """Return the unit of a word: `day` for day, days and d; None if it is no unit."""
     if word in _SHORT:
         return _SHORT[word]
     return next((name for name in UNITS if word in {name, f"{name}s"}), None)
 
 
 def length(text: str) -> Length | None:
-    """`6h`, `30 days`, `-1w`, `1mo 2d`, `-1mo-2d`: parts one after the other, each with the sign before it or that of the part before. None: none."""
+    """Read `6h`, `30 days`, `-1w`, `1mo 2d`, `-1mo-2d`: parts one after the other, each with the sign before it or that
+    of the part before. None: no length."""
     total, place, sign = Length(), 0, 1
     while place < len(text.rstrip()):
         part = _PART.match(text, place)
@@ -75,11 +76,7 @@ def length(text: str) -> Length | None:
 
 
 def earliest(local: Int, by: Length) -> Int:
-    """Local times moved by months, then days: no later for an earlier one.
-
-    31 March less one month is 28 February, and 29 March 00:00 too. So an hour of 28, 29 or 30 March comes to the first
-    moment of 28 February: otherwise a window that starts there would move forward and back again as the hours of these days pass.
-    """
+    """Return local times moved by months, then days: no later for an earlier one."""
     return _moved(local, by, late=False)
 
 

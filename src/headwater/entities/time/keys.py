@@ -81,7 +81,7 @@ def _example(calendar: Calendar) -> str:
 
 
 def _zone(calendar: Calendar, local: dt.datetime) -> str:
-    """UTC hours are written bare, as usual; UTC instants of cron and tables with `Z`."""
+    """Return the suffix of a time: UTC hours are written bare, as usual; UTC instants of cron and tables with `Z`."""
     if calendar.spec.zone == "UTC":
         return "" if calendar.spec.unit else "Z"
     return local.isoformat()[19:]

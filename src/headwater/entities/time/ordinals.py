@@ -233,7 +233,7 @@ class Ordinals:
         return self._hash
 
     def __repr__(self) -> str:
-        """`{3..7, 9}`: both ends of a run are members; at most eight runs are written."""
+        """Write the runs as `{3..7, 9}`: both ends of a run are members; at most eight runs are written."""
         some = [str(start) if end - start == 1 else f"{start}..{end - 1}" for start, end in list(self)[:8]]
         more = f", and {self.runs - 8} runs more" if self.runs > 8 else ""
         return "{" + ", ".join(some) + more + "}"

@@ -61,7 +61,7 @@ def cut(start: Int, end: Int, produced: Int, seq: Int, content: Int) -> Pieces:
 
 
 def ranges(low: Int, high: Int) -> Int:
-    """low ≤ n < high of each pair, one after the other."""
+    """Return low ≤ n < high of each pair, one after the other."""
     many = np.maximum(high - low, 0)
     before = np.cumsum(many) - many
     found: Int = np.arange(int(many.sum()), dtype=np.int64) + np.repeat(low - before, many)

@@ -88,7 +88,7 @@ def written(calendar: Calendar, told: Sequence[Stretch]) -> tuple[Ordinals, Ordi
 
 
 def joined(told: Sequence[Stretch]) -> list[tuple[int, int]]:
-    """24 hours are a day."""
+    """Join adjacent stretches: 24 hours are a day."""
     found: list[tuple[int, int]] = []
     for one in sorted(told):
         if found and one.start <= found[-1][1]:
@@ -144,7 +144,7 @@ def _date(name: str, value: str) -> _Date | None:
 
 
 def _valid(*texts: str) -> _Date | None:
-    """Digits may well be something else than a date."""
+    """Return the date, or None: the digits may be something other than a date."""
     numbers = tuple(map(int, texts))
     year, month, day, hour = (*numbers, *(1, 1, 0)[len(numbers) - 1 :])
     try:

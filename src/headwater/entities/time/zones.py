@@ -38,7 +38,7 @@ class Zone:
     """
 
     def __init__(self, name: str) -> None:
-        """InvalidCalendar where the IANA database has no zone of that name."""
+        """Raises InvalidCalendar if the IANA database has no zone of that name."""
         try:
             self.info = zoneinfo.ZoneInfo(name)
         except (KeyError, ValueError, OSError):
@@ -56,7 +56,7 @@ class Zone:
         self._least = np.minimum.accumulate((self._starts + self._offsets)[::-1])[::-1]
 
     def offset(self, instant: int) -> int:
-        """Seconds east of UTC."""
+        """Return the seconds east of UTC at an instant."""
         local = dt.datetime.fromtimestamp(instant, self.info).utcoffset()
         return int(local.total_seconds()) if local is not None else 0
 

@@ -32,7 +32,7 @@ class Archived(msgspec.Struct, frozen=True):
 
 
 async def page(connection: Connection, after: Place, upto: int, limit: int, bytes: int) -> list[Archived]:
-    """Events after a place up to the number `upto`; at least one, of any size, if there is one."""
+    """Return events after a place up to the number `upto`; at least one, of any size, if there is one."""
     queries = sqlfile.load("events/archive")
     rows: list[sqlfile.Row] = []
     told = {"event_time": after.event_time, "digest": after.digest, "limit": limit, "bytes": bytes}

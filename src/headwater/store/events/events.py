@@ -65,19 +65,19 @@ async def append_warnings(connection: Connection, rows: Sequence[tuple[Any, ...]
 
 
 async def lock_arrivals(connection: Connection) -> None:
-    """Held to the end of the transaction by every writer of events, before its other locks."""
+    """Lock arrivals until the end of the transaction, before its other locks; every writer of events does."""
     await connection.execute("select pg_advisory_xact_lock_shared(1751474532, 7)")
 
 
 async def lock_arrivals_alone(connection: Connection) -> None:
-    """Held to the end of the transaction, instead, by a writer of events whose time in the log depends on when they arrive: of two that bring the
-    same one, the second sees the first's, even if one of the two servers has a clock by which the event is not early.
-    """
+    """Lock arrivals alone until the end of the transaction, for a writer of events whose time in the log depends on
+    when they arrive: of two that bring the same one, the second sees the first's, even if one of the two servers has a
+    clock by which the event is not early."""
     await connection.execute("select pg_advisory_xact_lock(1751474532, 7)")
 
 
 async def times_of(connection: Connection, digests: Sequence[bytes]) -> dict[bytes, dt.datetime]:
-    """Event times of events that are already in the log."""
+    """Return the event times of events that are already in the log."""
     return dict(await sqlfile.load("events/events")["time_of"].many(connection, digests=list(digests)))
 
 

@@ -12,7 +12,7 @@ async def activity(connection: Connection, since: dt.datetime) -> list[sqlfile.R
 
 
 async def delays(connection: Connection, since: dt.datetime) -> dict[str, list[float]]:
-    """producer → seconds between an event's time and its arrival: median, 90 %, 99 %, longest."""
+    """Return the seconds between an event's time and its arrival, by producer: median, 90 %, 99 %, longest."""
     return dict(await sqlfile.load("events/producers")["delays"].many(connection, since=since))
 
 

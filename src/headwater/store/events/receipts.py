@@ -32,7 +32,7 @@ class Oddity(msgspec.Struct, frozen=True):
 
 
 async def find(connection: Connection, first: bytes, last: bytes) -> list[LogRow]:
-    """Events whose digest lies between two (at most 5)."""
+    """Return events whose digest lies between two (at most 5)."""
     rows = await sqlfile.load("events/receipts")["find"].many(connection, first=first, last=last)
     return [LogRow(*row) for row in rows]
 
@@ -54,7 +54,7 @@ async def page(
     limit: int,
     offset: int,
 ) -> list[LogRow]:
-    """Events by time of arrival, the latest first."""
+    """Return events by time of arrival, the latest first."""
     rows = await sqlfile.load("events/receipts")["page"].many(
         connection, since=since, producer=producer, code=code, run=run, limit=limit, offset=offset
     )
@@ -62,7 +62,7 @@ async def page(
 
 
 async def warnings(connection: Connection, rows: Sequence[LogRow]) -> dict[tuple[bytes, dt.datetime], list[Oddity]]:
-    """(digest, event time) → its warnings; events without any are absent."""
+    """Return the warnings of each event, by (digest, event time); events without any are absent."""
     found: dict[tuple[bytes, dt.datetime], list[Oddity]] = {}
     if rows:
         given = {"digests": [row.digest for row in rows], "times": [row.event_time for row in rows]}
@@ -81,5 +81,5 @@ async def versions(connection: Connection, ids: Collection[uuid.UUID]) -> set[uu
 
 
 async def run_begins(connection: Connection, runs: Collection[uuid.UUID]) -> dict[uuid.UUID, dt.datetime]:
-    """run → the time of its first event; unknown runs are absent."""
+    """Return the time of each run's first event; unknown runs are absent."""
     return dict(await sqlfile.load("events/receipts")["run_begins"].many(connection, ids=list(runs))) if runs else {}

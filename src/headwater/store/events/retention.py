@@ -117,7 +117,7 @@ async def delete_runs(connection: Connection, found: list[sqlfile.Row], before: 
 async def old_versions(
     connection: Connection, datasets: list[uuid.UUID], before: dt.datetime, limit: int | None
 ) -> list[sqlfile.Row]:
-    """Versions from before a time, but for each dataset's latest and what reports still kept wrote."""
+    """Return versions from before a time, except each dataset's latest and those that stored reports wrote."""
     return await sqlfile.load("events/retention")["old_versions"].many(
         connection, datasets=datasets, before=before, limit=limit
     )

@@ -62,7 +62,7 @@ async def version_counts(
 async def schemas_as_of(
     connection: Connection, datasets: Collection[uuid.UUID], as_of: dt.datetime
 ) -> dict[uuid.UUID, bytes]:
-    """Schema bodies of the latest versions at a time."""
+    """Return the schema bodies of the latest versions at a time."""
     if not datasets:
         return {}
     return dict(

@@ -27,7 +27,7 @@ async def of_owners(
     names: Collection[str] | None = None,
     as_of: dt.datetime | str = "infinity",
 ) -> dict[uuid.UUID, dict[str, bytes]]:
-    """owner → facet name → body; a dataset's under any of its names. Owners without facets are absent."""
+    """Return the body of each facet, by owner and facet name; a dataset's under any of its names. Owners without facets are absent."""
     found: dict[uuid.UUID, dict[str, bytes]] = {}
     if owners:
         rows = await sqlfile.load("history/facets")["of_owners"].many(

@@ -47,7 +47,7 @@ async def before(connection: Connection, dataset: uuid.UUID, version: VersionRow
 
 
 async def parts(connection: Connection, versions: Collection[uuid.UUID]) -> dict[uuid.UUID, list[dict[str, str]]]:
-    """version → the parts of the dataset it is; versions that did not say are absent."""
+    """Return the parts of the dataset that each version is of; versions that report none are absent."""
     found: dict[uuid.UUID, list[dict[str, str]]] = {}
     if versions:
         for id_, part in await sqlfile.load("history/versions")["parts"].many(connection, ids=list(versions)):

@@ -38,12 +38,12 @@ _NO_SOURCE = uuid.UUID(int=0)
 
 
 async def load(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, tuple[SetEdge, ...]]:
-    """Sets by id."""
+    """Return sets by id."""
     return {id_: one.edges for id_, one in (await load_evidence(connection, ids)).items()}
 
 
 async def load_evidence(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, ColumnEvidence]:
-    """Sets by id, and the fields that each mentions."""
+    """Return sets by id, and the fields that each mentions."""
     global _held  # noqa: PLW0603 - one process, one memory
     found = {id_: _remembered[id_] for id_ in ids if id_ in _remembered}
     if missing := [id_ for id_ in ids if id_ not in found]:

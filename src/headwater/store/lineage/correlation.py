@@ -119,7 +119,7 @@ async def related(
 
 
 async def edges_among(connection: Connection, ids: Collection[uuid.UUID]) -> list[Edge]:
-    """Edges between these nodes, refused ones too."""
+    """Return the edges between these nodes, refused ones too."""
     return [
         Edge(*row) for row in await sqlfile.load("lineage/correlation")["edges_among"].many(connection, ids=list(ids))
     ]
@@ -194,7 +194,7 @@ async def extend(
 async def tangle(
     connection: Connection, children: Collection[uuid.UUID], parents: Collection[uuid.UUID]
 ) -> list[WrittenEdge]:
-    """Edges between nodes below a child and above a parent: all loops through edges from these parents to these children."""
+    """Return the edges between nodes below a child and above a parent: all loops through edges from these parents to these children."""
     rows = await sqlfile.load("lineage/correlation")["tangle"].many(
         connection, children=sorted(children), parents=sorted(parents)
     )

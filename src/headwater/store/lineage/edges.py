@@ -24,12 +24,12 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 async def at_datasets(connection: Connection, ids: Collection[uuid.UUID], direction: str, moment: Moment) -> list[Edge]:
-    """Live edges of these datasets; direction `in` = jobs that read them, `out` = jobs that write them."""
+    """Return the live edges of these datasets; direction `in`: jobs that read them, `out`: jobs that write them."""
     return await _edges(connection, "at_datasets", ids, direction, moment)
 
 
 async def at_jobs(connection: Connection, ids: Collection[uuid.UUID], direction: str, moment: Moment) -> list[Edge]:
-    """Live edges of these jobs; direction `in` = what they read, `out` = what they write."""
+    """Return the live edges of these jobs; direction `in`: what they read, `out`: what they write."""
     return await _edges(connection, "at_jobs", ids, direction, moment)
 
 
@@ -77,7 +77,7 @@ async def ahead(
 
 
 def _both(one: Edge, other: Edge) -> Edge:
-    """Two edges of a dataset under two of its names."""
+    """Merge two edges of a dataset under two of its names."""
     return Edge(
         one.dataset, one.job, one.direction, one.declared and other.declared, min(one.first_seen, other.first_seen),
         max(one.last_seen, other.last_seen), one.explicit or other.explicit, one.manual and other.manual,
@@ -102,7 +102,7 @@ async def _edges(
 async def explicit_pairs(
     connection: Connection, jobs: Collection[uuid.UUID], moment: Moment
 ) -> dict[uuid.UUID, dict[uuid.UUID, set[uuid.UUID]]]:
-    """job → target → sources, for jobs with explicit lineage. An empty set of sources says that nothing feeds the target."""
+    """Return the sources of each target, by job, for jobs with explicit lineage. An empty set of sources: nothing feeds the target."""
     found: dict[uuid.UUID, dict[uuid.UUID, set[uuid.UUID]]] = {}
     if jobs:
         rows = await sqlfile.load("lineage/edges")["explicit_sets"].many(
@@ -121,7 +121,7 @@ async def explicit_pairs(
 async def column_edges(
     connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.UUID]], moment: Moment
 ) -> list[ColumnEdge]:
-    """Column edges by (job, target); targets are datasets or the jobs themselves."""
+    """Return column edges by (job, target); targets are datasets or the jobs themselves."""
     if not pairs:
         return []
     others = await names.members(connection, {target for _, target in pairs})
@@ -155,7 +155,7 @@ async def _settled(connection: Connection, *ids: Iterable[uuid.UUID]) -> dict[uu
 
 
 async def children(connection: Connection, jobs: Collection[uuid.UUID]) -> dict[uuid.UUID, list[uuid.UUID]]:
-    """Jobs directly below each of these jobs."""
+    """Return the jobs directly below each of these jobs."""
     found: dict[uuid.UUID, list[uuid.UUID]] = {}
     for child, parent in await sqlfile.load("lineage/edges")["children_with_edges"].many(connection, ids=list(jobs)):
         found.setdefault(parent, []).append(child)

@@ -9,12 +9,12 @@ from headwater.store.database import Connection
 
 
 async def canonical(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, uuid.UUID]:
-    """id → the dataset it is another name of; ids that stand for themselves are absent."""
+    """Return the dataset that each id is another name of; ids that stand for themselves are absent."""
     return dict(await sqlfile.load("lineage/names")["canonical"].many(connection, ids=list(ids))) if ids else {}
 
 
 async def members(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[uuid.UUID]]:
-    """id → its other ids; datasets with one name are absent."""
+    """Return the other ids of each dataset; datasets with one name are absent."""
     found: dict[uuid.UUID, list[uuid.UUID]] = {}
     if ids:
         for node, other in await sqlfile.load("lineage/names")["members"].many(connection, ids=list(ids)):
@@ -23,7 +23,7 @@ async def members(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uu
 
 
 async def aliases(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[DatasetName]]:
-    """id → its other names; datasets with one name are absent."""
+    """Return the other names of each dataset; datasets with one name are absent."""
     found: dict[uuid.UUID, list[DatasetName]] = {}
     if ids:
         for node, namespace, name in await sqlfile.load("lineage/names")["aliases"].many(connection, ids=list(ids)):

@@ -95,13 +95,13 @@ async def of_namespace(connection: Connection, namespace: str, *, hidden: bool) 
 
 
 async def counts(connection: Connection) -> tuple[int, int, int]:
-    """Datasets, jobs, runs."""
+    """Return the numbers of datasets, jobs and runs."""
     row = await sqlfile.load("lineage/nodes")["counts"].one(connection)
     return row[0], row[1], row[2]
 
 
 async def ending_with(connection: Connection, name: str) -> list[Hit]:
-    """Nodes whose name, or namespace and name, ends with these characters on a border of names (at most 200). No hidden ones."""
+    """Return nodes whose name, or namespace and name, ends with these characters on a border of names (at most 200). No hidden ones."""
     # `a:b:c` may be the end of a name, or namespace `a:b` with the name `c`, or `b:c` in `a`: any name that begins behind a colon. So may `a/b`.
     cuts = [name[place + 1 :] for place, char in enumerate(name) if char in ":/"]
     rows = await sqlfile.load("lineage/nodes")["ending_with"].many(

@@ -79,7 +79,7 @@ async def reporting_jobs(connection: Connection) -> list[ReportingJob]:
 
 
 async def steps(connection: Connection, known: JobPerspectives) -> tuple[list[Pair], list[Pair]]:
-    """Edges (source, target) that the log reports; and those between namespaces it covers that only other perspectives report."""
+    """Return the edges (source, target) that the log reports, and those between namespaces it covers that only other perspectives report."""
     rows = await sqlfile.load("lineage/perspectives")["steps"].many(connection, **known.parameters())
     return [(row[0], row[1]) for row in rows if row[2]], [(row[0], row[1]) for row in rows if not row[2]]
 

@@ -59,7 +59,7 @@ async def page(
     limit: int,
     offset: int,
 ) -> tuple[list[RunRow], int]:
-    """Runs, the latest first, and how many there are."""
+    """Return a page of runs, the latest first, and how many there are."""
     queries = sqlfile.load("lineage/runs")
     given = {"job_id": job, "state": None if state is None else int(state), "parent": parent}
     rows = await queries["page"].many(connection, **given, limit=limit, offset=offset)

@@ -31,7 +31,7 @@ class ProducerRow(NamedTuple):
 async def page(
     connection: Connection, namespace: str | None, *, limit: int, offset: int
 ) -> tuple[list[SourceRow], int]:
-    """Namespaces, the one with the latest event first, and how many there are."""
+    """Return a page of namespaces, the one with the latest event first, and how many there are."""
     queries = sqlfile.load(_QUERIES)
     rows = await queries["page"].many(connection, namespace=namespace, limit=limit, offset=offset)
     (total,) = await queries["count"].one(connection, namespace=namespace)
@@ -39,7 +39,7 @@ async def page(
 
 
 async def jobs(connection: Connection, namespaces: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """namespace → jobs that write there, jobs that read there."""
+    """Return for each namespace the jobs that write there, and those that read there."""
     rows = await sqlfile.load(_QUERIES)["jobs"].many(connection, namespaces=list(namespaces))
     return {row[0]: (row[1], row[2]) for row in rows}
 

@@ -41,7 +41,7 @@ class JobRow(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def full_name(self) -> str:
-        """`parent.child`; a name that was reported so stays as it is."""
+        """The name `parent.child`; a name that was reported so stays as it is."""
         return self.name if self.parent_name is None or self._prefixed() else f"{self.parent_name}.{self.name}"
 
     def _prefixed(self) -> bool:
@@ -91,7 +91,7 @@ class SearchRow(msgspec.Struct, frozen=True, gc=False):
 
 
 async def datasets_resolved(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, DatasetRow]:
-    """id asked for → the dataset it stands for; ids of no dataset are absent."""
+    """Return the dataset that each id stands for; ids of no dataset are absent."""
     if not ids:
         return {}
     rows = await sqlfile.load("marquez/marquez")["datasets_resolved"].many(connection, ids=list(ids))
@@ -111,7 +111,7 @@ async def datasets_page(
 async def current_versions(
     connection: Connection, datasets: Collection[uuid.UUID], as_of: dt.datetime | str = "infinity"
 ) -> dict[uuid.UUID, CurrentVersion]:
-    """Datasets without a recorded write are absent."""
+    """Return the current version of each dataset. Datasets without a recorded write are absent."""
     if not datasets:
         return {}
     rows = await sqlfile.load("marquez/marquez")["current_versions"].many(connection, ids=list(datasets), as_of=as_of)

@@ -29,7 +29,7 @@ def _row(row: sqlfile.Row) -> RunRow:
 
 
 async def latest(connection: Connection, jobs: Collection[uuid.UUID], limit: int) -> dict[uuid.UUID, list[RunRow]]:
-    """job → its latest runs, the latest first. Jobs without runs are absent."""
+    """Return each job's latest runs, the latest first. Jobs without runs are absent."""
     found: dict[uuid.UUID, list[RunRow]] = {}
     if jobs:
         for row in await sqlfile.load("marquez/runs")["latest"].many(connection, ids=list(jobs), limit=limit):

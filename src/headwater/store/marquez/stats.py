@@ -8,12 +8,12 @@ from headwater.store.database import Connection
 
 
 async def hours(connection: Connection) -> list[dt.datetime]:
-    """25 times: the borders of the last 24 hours."""
+    """Return 25 times: the borders of the last 24 hours."""
     return [row[0] for row in await sqlfile.load("marquez/stats")["hours"].many(connection)]
 
 
 async def days(connection: Connection, timezone: str) -> list[dt.datetime]:
-    """8 times: the borders of the last seven days in a time zone. Raises DatabaseRefused (22023) for one that PostgreSQL does not know."""
+    """Return 8 times: the borders of the last seven days in a time zone. Raises DatabaseRefused (22023) for one that PostgreSQL does not know."""
     return [row[0] for row in await sqlfile.load("marquez/stats")["days"].many(connection, timezone=timezone)]
 
 

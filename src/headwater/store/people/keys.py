@@ -56,7 +56,7 @@ async def revoke(connection: Connection, key: str) -> Key | None:
 
 
 async def touch(connection: Connection, id: str) -> None:
-    """Remember a use; nothing happens within a minute of the last."""
+    """Record a use of the key; nothing happens within a minute of the last."""
     await sqlfile.load("people/keys")["touch"].exec(connection, id=id)
 
 

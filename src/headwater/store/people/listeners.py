@@ -85,7 +85,7 @@ async def writers(connection: Connection) -> frozenset[str]:
 
 
 async def after(connection: Connection, place: Place, top: int, limit: int, bytes: int) -> list[Logged]:
-    """Events after a place up to the number `top`, in order of arrival; at least one, of any size, if there is one."""
+    """Return events after a place up to the number `top`, in order of arrival; at least one, of any size, if there is one."""
     rows = await sqlfile.load("people/listeners")["after"].many(
         connection,
         arrived=place.arrived,
@@ -101,7 +101,7 @@ async def after(connection: Connection, place: Place, top: int, limit: int, byte
 async def again(
     connection: Connection, place: Place, since: tuple[dt.datetime, bytes], limit: int, bytes: int
 ) -> list[Logged]:
-    """Events up to `place` that are after (event time, digest), in that order."""
+    """Return events up to `place` that are after (event time, digest), in that order."""
     rows = await sqlfile.load("people/listeners")["again"].many(
         connection,
         from_time=since[0],

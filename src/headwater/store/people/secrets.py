@@ -31,7 +31,7 @@ class SecretKey:
         self._key = key
 
     def derive(self, purpose: str) -> bytes:
-        """32 bytes for one purpose."""
+        """Derive 32 bytes for one purpose."""
         return hmac.digest(self._key, purpose.encode(), "sha256")
 
     @cached_property

@@ -65,5 +65,5 @@ async def call_fine(
 
 
 async def fine(connection: Connection) -> dict[uuid.UUID, dt.datetime]:
-    """version → when a person called it right."""
+    """Return when a person called each version right."""
     return dict(await sqlfile.load(_QUERIES)["fine"].many(connection))

@@ -40,7 +40,7 @@ async def candidates(connection: Connection, namespace: str | None, limit: int) 
 async def updates(
     connection: Connection, datasets: Collection[uuid.UUID], until: dt.datetime, limit: int
 ) -> dict[uuid.UUID, Updates]:
-    """dataset → its latest updates, at most `limit` under each of its names. Datasets without a write are absent."""
+    """Return each dataset's latest updates, at most `limit` under each of its names. Datasets without a write are absent."""
     if not datasets:
         return {}
     rows = await sqlfile.load("status/freshness")["updates"].many(
@@ -67,7 +67,7 @@ async def failures(
 async def beats(
     connection: Connection, runs: Collection[uuid.UUID], until: dt.datetime, limit: int
 ) -> dict[uuid.UUID, list[dt.datetime]]:
-    """run → times of its latest events."""
+    """Return the times of each run's latest events."""
     if not runs:
         return {}
     return dict(

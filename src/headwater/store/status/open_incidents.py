@@ -31,7 +31,7 @@ class Neighbours(NamedTuple):
 
 
 async def failing(connection: Connection, since: dt.datetime, limit: int) -> list[FailingJob]:
-    """Jobs whose last run that ended failed, the latest first."""
+    """Return the jobs whose last run that ended failed, the latest first."""
     rows = await sqlfile.load(_QUERIES)["failing"].many(connection, since=since, limit=limit)
     return [FailingJob(*row) for row in rows]
 

@@ -11,7 +11,7 @@ _LATEST = 5
 
 
 async def made_by(connection: Connection, jobs: Collection[uuid.UUID]) -> dict[uuid.UUID, list[int]]:
-    """job → the ids of the entities that its latest good runs made."""
+    """Return for each job the ids of the entities that its latest good runs made."""
     found: dict[uuid.UUID, list[int]] = {}
     if jobs:
         rows = await sqlfile.load("status/schedules")["made_by"].many(connection, jobs=list(jobs), most=_LATEST)
@@ -21,7 +21,7 @@ async def made_by(connection: Connection, jobs: Collection[uuid.UUID]) -> dict[u
 
 
 async def makers(connection: Connection, entities: Collection[int]) -> dict[int, list[uuid.UUID]]:
-    """entity → the jobs that made its last instances."""
+    """Return for each entity the jobs that made its last instances."""
     found: dict[int, list[uuid.UUID]] = {}
     if entities:
         rows = await sqlfile.load("status/schedules")["makers"].many(connection, entities=list(entities), most=_LATEST)

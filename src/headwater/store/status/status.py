@@ -114,7 +114,7 @@ Window = tuple[int, int, int]
 
 
 def packed(windows: Sequence[Window]) -> dict[str, object]:
-    """Windows as queries take them, for `unnest`: each column under its name."""
+    """Return windows as queries take them, for `unnest`: each column under its name."""
     table = np.array(windows, dtype=np.int64).reshape(-1, 3)
     return {
         "entity_id": Packed("int4", table[:, 0]),
@@ -259,7 +259,7 @@ async def changes(connection: Connection, window: Window, seq: int) -> list[tupl
 
 
 async def reports(connection: Connection, window: Window, seq: int, limit: int, offset: int) -> list[StatusReport]:
-    """Reports about an entity's instances until a seq, the latest first."""
+    """Return the reports about an entity's instances until a seq, the latest first."""
     entity_id, start, end = window
     rows = await sqlfile.load("status/status")["reports"].many(
         connection, entity_id=entity_id, start_=start, end_=end, seq=seq, limit=limit, offset=offset
@@ -268,7 +268,7 @@ async def reports(connection: Connection, window: Window, seq: int, limit: int, 
 
 
 async def since(connection: Connection, seq: int, ids: Sequence[int] | None, limit: int) -> list[Report]:
-    """Reports after a seq, in order; of all entities if `ids` is None. `key` is empty."""
+    """Return the reports after a seq, in order; of all entities if `ids` is None. `key` is empty."""
     rows = await sqlfile.load("status/status")["since"].many(
         connection, seq=seq, ids=None if ids is None else Packed("int4", list(ids)), limit=limit
     )
@@ -304,7 +304,7 @@ async def ran(connection: Connection, ids: Sequence[int], start: int, end: int) 
 
 
 async def readers(connection: Connection, windows: Sequence[Window]) -> list[Window]:
-    """Instances whose current version had read any of these, as far as all that it read is recorded."""
+    """Return instances whose current version had read any of these, as far as all that it read is recorded."""
     if not windows:
         return []
     return [

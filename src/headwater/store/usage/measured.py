@@ -87,7 +87,7 @@ class Measurement(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def statement(self) -> Query:
-        """Replaces rows by those of later events."""
+        """The statement that replaces rows by those of later events."""
         key = (self.owner, *self.key)
         template = resources.files("headwater.store").joinpath(_TEMPLATE).read_text(encoding="utf-8")
         text = template.format(

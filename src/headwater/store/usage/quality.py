@@ -27,7 +27,7 @@ async def days(
     until: dt.date | None,
     limit: int,
 ) -> list[DayRow]:
-    """Days from `since` to before `until`, the latest first, at most `limit` rows."""
+    """Return the days from `since` to before `until`, the latest first, at most `limit` rows."""
     rows = await sqlfile.load("usage/quality")["days"].dicts(
         connection, namespace=namespace, dialect=dialect, since=since, until=until, limit=limit
     )
