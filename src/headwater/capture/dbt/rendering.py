@@ -14,7 +14,7 @@ _ARGUMENT = re.compile(r"""\s*(?:(\w+)\s*=\s*)?(?:'([^']*)'|"([^"]*)"|(-?[\w.]+)
 
 
 class Names(msgspec.Struct, frozen=True):
-    """What names of a project stand for, as SQL.
+    """The meaning of a project's names, as SQL.
 
     `refs`: by (model,), (package, model) or (model, "vVERSION"). `sources`: by (source, table). `variables`: values of `var`.
     """

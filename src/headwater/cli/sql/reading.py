@@ -1,4 +1,4 @@
-"""What `headwater sql` reads: files and folders of SQL, dbt projects, and the schemas beside them."""
+"""The input of `headwater sql`: files and folders of SQL, dbt projects, and the schemas beside them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Options(msgspec.Struct, frozen=True):
-    """How texts are read. `dialect`: "" is a dbt project's own, else standard SQL. `database`, `schema`: for names without one."""
+    """The way to read texts. `dialect`: "" is a dbt project's own, else standard SQL. `database`, `schema`: for names without one."""
 
     dialect: str = ""
     schemas: tuple[Path, ...] = ()

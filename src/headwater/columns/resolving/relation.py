@@ -43,7 +43,7 @@ class Leaves:
         self.entries: list[tuple[TableName, str, str] | Guess] = []
         self._known: dict[object, int] = {}
         self.doubts: dict[str, None] = {}
-        """Why columns that a star stands for may not be all: the tables were made by statements understood in part."""
+        """The reason why the columns behind a star may be incomplete: the tables were made by statements understood in part."""
 
     def column(self, table: TableName, field: str, path: str = "") -> int:
         key = (table, field, path)
