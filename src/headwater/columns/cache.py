@@ -123,7 +123,7 @@ class Cache:
         self, text: str, dialect: str, catalog: Catalog, session: Session, where: _Where | None,
         shape: bytes, place: tuple[int, int, int],
     ) -> tuple[list[Statement], bool]:  # fmt: skip
-        """Analyses a text of a new shape, and remembers the shape if all it says can be said again."""
+        """Analyse a text of a new shape, and remember the shape if its statements can be made again from it."""
         before = _state(session)
         found = analyse(text, dialect, catalog, session)
         pure = _state(session) == before

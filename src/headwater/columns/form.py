@@ -39,7 +39,7 @@ class Star(msgspec.Struct, array_like=True, gc=False):
 
 class Projection(msgspec.Struct, array_like=True, gc=False):
     """An output: its name, its value; or a star. `fields`: those of a struct it makes, which can be taken out again.
-    `aggregates`: GROUP BY ALL leaves it out (said only where there is one). `named`: the text gives the name, not the product: others may use it."""
+    `aggregates`: GROUP BY ALL leaves it out (set only where there is one). `named`: the text gives the name, not the product: others may use it."""
 
     name: str
     value: Expression
@@ -189,7 +189,7 @@ class QueryForm(_Node):
 
 
 class WriteForm(_Node):
-    """CREATE … AS, INSERT … query, COPY. `view`: what is created is read as its query. `refreshes`: its rows are made again by the query it was
+    """CREATE … AS, INSERT … query, COPY. `view`: the created object is read as its query. `refreshes`: its rows are recomputed by the query it was
     created with."""
 
     target: Target
@@ -267,10 +267,10 @@ Told = list[tuple[str, list[tuple[Parts, str, int, str]]]]
 class Lowered(msgspec.Struct, array_like=True, gc=False):
     """A whole statement: its form, the display spelling of keys that differ from it, warnings, and names that are variables.
 
-    `values`: what those of them hold that queries before it gave a value.
+    `values`: the contents of those that queries before it gave a value.
     `holes`: names (in lower case) a template's macros and variables stand behind, and the words that say so. `stands`: CTEs that a macro
     makes of a table, and that table; empty if it is unknown.
-    `warnings`: all that was guessed, passed over or not understood on the way to the form. `reading`: how far the way it was read goes at
+    `warnings`: all that was guessed, skipped or not understood on the way to the form. `reading`: how far the way it was read goes at
     best (`result.Level`): the parser's grammar to "full", words to "partial", names of tables to "tables".
     """
 

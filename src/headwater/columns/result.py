@@ -21,11 +21,11 @@ class Level(enum.StrEnum):
     FULL = "full"
     """Every relation and column was read by grammar and has one owner. Nothing was guessed."""
     PARTIAL = "partial"
-    """Something was guessed, passed over, read off words or left open: a warning or an unresolved name says what."""
+    """A part was guessed, skipped, read off words or left open: a warning or an unresolved name says which."""
     TABLES = "tables"
     """The statement could not be parsed: tables were read off its tokens, without columns."""
     NOTHING = "nothing"
-    """Nothing could be said."""
+    """Nothing is known of the statement."""
 
 
 def level_of(reading: str, warnings: Sequence[str], unresolved: Sequence[object]) -> Level:
@@ -61,8 +61,8 @@ class Output(msgspec.Struct, frozen=True):
 class Flow(msgspec.Struct, frozen=True):
     """A flow of columns and rows into one target. A query's own result has `target` None.
 
-    `action`: SELECT, CREATE, OVERWRITE, APPEND, MERGE, UPDATE, DELETE, EXPORT. `rows`: what decides about all of its rows and so about every
-    column (JOIN, FILTER, GROUP_BY, SORT), said once. `reads`: the tables this flow needs, also those of which it takes no column.
+    `action`: SELECT, CREATE, OVERWRITE, APPEND, MERGE, UPDATE, DELETE, EXPORT. `rows`: inputs that decide about all of its rows and so about every
+    column (JOIN, FILTER, GROUP_BY, SORT), listed once. `reads`: the tables this flow needs, also those of which it takes no column.
     """
 
     target: TableName | None

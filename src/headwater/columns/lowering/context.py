@@ -83,7 +83,7 @@ class Context:
         return ""
 
     def warn(self, words: str) -> None:
-        """Say what was guessed, passed over or not understood. It lowers the level of the statement."""
+        """Warn of a part that was guessed, skipped or not understood. It lowers the level of the statement."""
         if words not in self.warnings:
             self.warnings.append(words)
 

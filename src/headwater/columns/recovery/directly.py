@@ -141,7 +141,7 @@ def _alter(phrase: Phrase) -> Read | None:
 
 
 def _view(phrase: Phrase, name: form.Parts, place: int) -> form.Form:
-    if phrase.word(place) == "REBUILD":  # Hive and Oracle: the rows are made again, by the query it was made with.
+    if phrase.word(place) == "REBUILD":  # Hive and Oracle: the rows are recomputed by the query it was created with.
         return form.WriteForm(form.Target(name), "OVERWRITE", form.Values([]), by_name=True, refreshes=True)
     return altered(phrase, name, place) if phrase.word(place) == "RENAME" else form.ChangeForm([("ALTER", name, ())])
 

@@ -77,7 +77,7 @@ class Resolver(FromClause):
             bound = Relation(known.columns(), known.rows)
             result = self._renamed(self.query(query, {**ctes, definition.name: bound}, outer), definition.columns)
             if not bound.touched or _same(result.columns(), known.columns()):
-                # The rows were said with the name bound to the last round: nothing is missing, and no graph may bite its tail.
+                # The rows were resolved with the name bound to the last round: nothing is missing, and no graph may bite its tail.
                 return Relation(result.columns(), Rows(result.rows.flat(), []) if result.rows else None)
             known = Relation(result.columns(), Rows(result.rows.flat(), []) if result.rows else None)
         return known
