@@ -145,7 +145,7 @@ def is_remote(spark: SparkSession) -> bool:
 
 
 def reachable(remote: str) -> None:
-    """That a Spark Connect server is there, said at once. InvalidQuestion: no such address."""
+    """Check at once that a Spark Connect server is there. InvalidQuestion: no such address."""
     try:
         found = urlsplit(remote)
         host, port = found.hostname, found.port or CONNECT_PORT

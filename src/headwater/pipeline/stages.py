@@ -21,7 +21,7 @@ from headwater.pipeline.tables import Change, Consumed, Store, Table
 @dataclass(frozen=True, slots=True)
 class Stage:
     """`work` is given a desk and does all its reading and writing there. `days`: those that it reads of partitioned tables (None: all); `more`: bytes
-    that it reads besides tables; None: it is not known how many, so the stage is never taken for small."""
+    that it reads besides tables; None: it is not known how many, so the stage never counts as small."""
 
     name: str
     reads: tuple[Table, ...]

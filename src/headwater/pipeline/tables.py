@@ -56,7 +56,7 @@ class Table:
 
 
 class Consumed(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line of the ledger: a file that was taken in, and from which part of time (ISO 8601; None: no bound). `reading` counts the settings by
+    """A line of the ledger: a file that was imported, and from which part of time (ISO 8601; None: no bound). `reading` counts the settings by
     which it was read."""
 
     path: str
@@ -176,7 +176,7 @@ class Store:
                 self._alone = False
 
     def consumed(self) -> set[Consumed]:
-        """The ledger: every input file that was taken in."""
+        """The ledger: every input file that was imported."""
         decoder = msgspec.json.Decoder(Consumed)
         return {
             entry
@@ -289,7 +289,7 @@ class Change:
         return self._store._read(table, self._tables.get(table.name, {}), days)
 
     def consume(self, entries: Iterable[Consumed]) -> None:
-        """Input files that are taken in with this change."""
+        """Input files that are imported with this change."""
         self._entries.extend(entries)
 
     def _write(self, table: Table, rows: DataFrame) -> dict[str, list[str]]:

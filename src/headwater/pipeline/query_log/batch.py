@@ -69,7 +69,7 @@ def moment(at: datetime | None) -> str | None:
 def unconsumed(
     files: Iterable[InputFile], ledger: Iterable[Consumed], asked: Asked, reading: int = 0
 ) -> list[InputFile]:
-    """The files that were not taken in yet, or only for a part of time that does not cover what is asked for now, or by earlier settings.
+    """The files that were not imported yet, or only for a part of time that does not cover the one asked for now, or by earlier settings.
 
     A file that changed since is another file: its rows that were known already change nothing.
     """

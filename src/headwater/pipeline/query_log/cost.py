@@ -38,7 +38,7 @@ def cost(
     """COST of the `days` days that end with the day of `as_of` (by default the newest time in the log).
 
     Grains: `table` (what it costs to make and to be read), `shape`, `user`, `task` (a job of any tool but dbt), `model` (dbt's), `tool`. A measure
-    is null where no execution told it. `executions` are not split: a statement counts at every table it is charged to. `share` is of all money; of
+    is null where no execution has it. `executions` are not split: a statement counts at every table it is charged to. `share` is of all money; of
     slot time, or else of time, where there is no money at all.
 
     With `storage` (namespace, name, bytes) and its prices there are rows of grain `storage`: the money a month that keeping a table costs. They are a
@@ -154,7 +154,7 @@ def _table(charged: DataFrame) -> DataFrame:
 
 
 def _total(name: str) -> Column:
-    """The sum, of decimals as decimals; null if nothing told the measure, or past what its type holds."""
+    """The sum, of decimals as decimals; null if no row has the measure, or past the range of its type."""
     return F.try_sum(name).try_cast(MONEY if name in _EXACT else "long")
 
 
@@ -181,7 +181,7 @@ def _storage_cost(storage: DataFrame, price_list: Prices) -> DataFrame:
 
 
 def monthly(storage: DataFrame, price_list: Prices) -> DataFrame:
-    """namespace, name, money: what keeping each table costs a month. Bytes told several times for a table are not added: the most counts."""
+    """namespace, name, money: the monthly cost of keeping each table. Sizes reported several times for a table are not added: the largest counts."""
     largest = storage.groupBy("namespace", "name").agg(F.max("bytes").alias("bytes"))
     return largest.select(
         "namespace", "name", prices.keeping(price_list, F.col("namespace"), F.col("bytes")).alias("money")

@@ -1,7 +1,7 @@
 """Rows of the query log's tables as OpenLineage events. Pure: the same row is the same event, byte for byte, whenever it is sent.
 
 A job is a query shape in its warehouse's namespace; a run is one execution. Measures (usage, cost, recurrence, pruning, counts) are
-facets of datasets and jobs, told by events without a run at the time `at` of the state they are from. docs/reference/facets.md has the facets.
+facets of datasets and jobs, in events without a run at the time `at` of the state they are from. docs/reference/facets.md has the facets.
 
 Rows are mappings as JSON has them: times are ISO 8601 texts, what is null is absent.
 """

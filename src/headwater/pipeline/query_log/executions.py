@@ -23,7 +23,7 @@ from headwater.pipeline.query_log.who.assets import history_slug
 
 # Rows of a day that one task folds and one file holds, more or less.
 BUCKET_ROWS: Final = 500_000
-# Queries told more than once that are looked up in memory; past them everything is folded.
+# Queries reported more than once that are looked up in memory; past them everything is folded.
 REPEATED_AT_MOST: Final = 200_000
 # Files that a day may come out as without an exchange, on average.
 FILES_A_DAY: Final = 4
@@ -39,9 +39,9 @@ _STATES: Final = ("succeeded", "cancelled", "failed")
 
 
 def incoming(landed: DataFrame, texts: DataFrame, who_version: int = 0) -> DataFrame:
-    """Landed rows (with the who columns) as executions: with `place` and `shape_id`, without text. `money` is null: `priced` says it.
+    """Landed rows (with the who columns) as executions: with `place` and `shape_id`, without text. `money` is null: `priced` sets it.
 
-    `who_version`: of what one settings said of who asked and what later ones say, the later stands.
+    `who_version`: the version of the settings that named the actor; the actor by later settings wins.
     """
     known = texts.select("text_key", "dialect", "shape_id")
     placed = landed.withColumn("place", place()).withColumn("money", F.lit(None).cast("double"))

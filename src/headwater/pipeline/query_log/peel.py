@@ -20,8 +20,8 @@ WAVES: Final = "id long, wave int, looped boolean, confidence double"
 
 
 class Peeled(NamedTuple):
-    """A node that may go. `wave`: from 1; `looped`: only with others of its wave; `confidence`: the least of its own and of what it feeds that goes
-    before it."""
+    """A node that may be removed. `wave`: from 1; `looped`: only with others of its wave; `confidence`: the least of its own and of the nodes it
+    feeds that are removed before it."""
 
     node: int
     wave: int
@@ -30,7 +30,7 @@ class Peeled(NamedTuple):
 
 
 def peel(nodes: DataFrame, edges: DataFrame) -> DataFrame:
-    """WAVES of what may go. `nodes`: id, used (boolean), confidence. `edges`: source, target, both ids; those that are no nodes are left out."""
+    """WAVES of removable nodes. `nodes`: id, used (boolean), confidence. `edges`: source, target, both ids; those that are no nodes are left out."""
     kinds = {"id": "long", "used": "boolean", "confidence": "double", "source": "long", "target": "long"}
     both = nodes.select("id", "used", "confidence").unionByName(edges.select("source", "target"), True)
     typed = both.select(*(F.col(name).cast(kind).alias(name) for name, kind in kinds.items()))

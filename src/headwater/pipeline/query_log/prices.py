@@ -153,7 +153,7 @@ def _fits(rule: Rule) -> Column:
 
 
 def _charged(rule: Rule) -> Column:
-    """The sum of what the rates make, of those whose column the log told; null if it told none."""
+    """The sum of the charges by rates whose column the log reports; null if it reports none."""
     parts = [_part(name, rate, rule) for name, rate in rule.rates]
     known = reduce(Column.__or__, [part.isNotNull() for part in parts])
     total = reduce(Column.__add__, [F.coalesce(part, F.lit(Decimal(0)).cast(MONEY)) for part in parts])

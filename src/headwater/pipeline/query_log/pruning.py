@@ -1,7 +1,7 @@
 """The unneeded datasets, the order in which they can be removed, the money that saves, and how sure it is.
 
 A dataset is needed if a person, a dashboard, a service or an unknown actor read it in the window, or if it feeds a needed one; a pipeline's reading
-needs nothing, for its output must be needed itself. All else may go, also tables that only feed each other. A definition that stands
+needs nothing, for its output must be needed itself. All else may be deleted, also tables that only feed each other. A definition that stands
 (a view, a dynamic table) feeds as long as the log knows it; any other statement feeds when it ran in the window. A dataset the log cannot see into (a
 bucket, another system) is always needed, and so is what it feeds on.
 """
@@ -31,7 +31,7 @@ from headwater.pipeline.query_log.touches import (
 )
 
 STANDING: Final = "VIEW|DYNAMIC|STREAM|PIPE|TASK"
-"""Kinds of statements whose making of one table from others goes on by itself."""
+"""Kinds of statements that go on making one table from others by themselves."""
 MONTH: Final = 30
 WINDOW: Final = 90
 _DATASET: Final = ("namespace", "name")
@@ -58,8 +58,8 @@ def pruning(
     price_list: Prices | None = None,
     kept: DataFrame | None = None,
 ) -> DataFrame:
-    """PRUNING: a row for each dataset that may go. `as_of`: by default the newest time in the log. `kept` (namespace, name): needed even if
-    unused. `storage` (namespace, name, bytes), priced by `price_list`: what keeping costs. Temporary tables are no advice.
+    """PRUNING: a row for each dataset that may be deleted. `as_of`: by default the newest time in the log. `kept` (namespace, name): needed even if
+    unused. `storage` (namespace, name, bytes), priced by `price_list`: the cost of keeping. Temporary tables are no advice.
 
     reason: `unread`, it feeds nothing; `feeds_unread`, only what goes before it; `loop`, only what goes with it. money_month: what statements cost
     that are charged to it (see `cost`) in 30 days of the window, and keeping it; null when neither is known.

@@ -44,7 +44,7 @@ def quality(
     `nothing`. `unresolved`: names in the day's distinct statements. coverage: full ones that are not idle, of all that are not idle, 0 to 1, null if
     there are none. trailing_coverage: of all executions of the days before together.
 
-    `told` (TOLD): executions whose source named tables; agreed when those are what was parsed, told_only when it named one that was not found,
+    `told` (TOLD): executions whose source named tables; agreed when those are the parsed ones, told_only when it named one that was not found,
     parsed_only the reverse; one execution may be both. Names agree without regard to case, and when the source's is the end of ours.
 
     `quarantine`: its rows by the day of `at` (or NO_DAY): under the namespace and dialect of their source where it has only one in the log, else

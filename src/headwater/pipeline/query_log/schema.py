@@ -155,7 +155,7 @@ STATEMENTS: Final = Table(
     ("namespace", "shape_id", "place"),
 )
 
-# Statements as everything after them takes them: what reading gave nothing of, with what its source told.
+# Statements as later stages read them: those that could not be read have the tables that their source named.
 UNDERSTOOD: Final = Table("understood", STATEMENTS.schema, STATEMENTS.key)
 
 _NOT_KEPT: Final = frozenset({"statement", "tags", "comments"})
@@ -181,7 +181,7 @@ EXECUTIONS: Final = Table(
             StructField("shape_id", TEXT, True),
             *WHO_COLUMNS.fields,
             StructField("tool_run", TEXT, True),  # what the tool calls this execution: Looker's history slug
-            StructField("who_version", WHOLE, True),  # counts the settings that said who asked
+            StructField("who_version", WHOLE, True),  # counts the settings that named the actor
             StructField("money", REAL, True),
         ]
     ),
@@ -189,7 +189,7 @@ EXECUTIONS: Final = Table(
     DAY,
 )
 
-# Executions of one day that differ in nothing but when and how much. A null in a measure: no execution told it. `starts`: 24 numbers, one an hour,
+# Executions of one day that differ in nothing but when and how much. A null in a measure: no execution has it. `starts`: 24 numbers, one an hour,
 # of which bit m is set when one started in minute m.
 DAILY: Final = Table(
     "daily",

@@ -270,7 +270,7 @@ def repricing(days: Collection[date], settings: Settings) -> tuple[Stage, ...]:
 
 
 def redoing(part: str, settings: Settings) -> Stage:
-    """The stage after a change of a part of what is declared (`Settings.declared`): what depends on it, made again or marked as behind."""
+    """The stage after a change of a part of the declarations (`Settings.declared`): tables that depend on it are made again or marked as behind."""
 
     def schemas(desk: Desk) -> None:
         known, shapes = desk.read(STATEMENTS), desk.read(SHAPES)

@@ -196,7 +196,7 @@ def bad(parsed: DataFrame) -> DataFrame:
 
 
 def with_source_tables(statements: DataFrame, told: DataFrame) -> DataFrame:
-    """STATEMENTS in which those that were not read (level tables or nothing, or no table of a part) have what their source told of them (TOLD).
+    """STATEMENTS in which those that were not read (level tables or nothing, or no table of a part) have the tables that their source named (TOLD).
 
     `warnings` says so. A cut-off text and one that could not be read have lineage so. Names are as the dialect keeps them.
     """
@@ -234,7 +234,7 @@ _LOWER: Final = tuple(
 
 
 def datasets(names: Column) -> Column:
-    """The datasets of names a source told, in order; needs `namespace` and `dialect` beside it."""
+    """The datasets of names from a source, in order; needs `namespace` and `dialect` beside it."""
 
     def qualified_name(name: Column) -> Column:
         spelled = F.when(F.col("dialect").isin(*_LOWER), F.lower(name)).otherwise(name)

@@ -216,7 +216,7 @@ class _Sync:
         self._do(second, noting={PRICED: priced})
 
     def redo(self) -> None:
-        """Each part of what was declared that is another now: what depends on it, before anything is taken in."""
+        """Bring tables up to date with each changed part of the declarations, before any file is imported."""
         known = dict(self.store.state.get(DECLARED, {}))
         now = self._settings.declared(self.store.spark)
         for part in (*now, *(part for part in known if part not in now)):

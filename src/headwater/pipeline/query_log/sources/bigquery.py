@@ -74,8 +74,8 @@ _ANONYMOUS: Final = r"^[^.]+\._"
 
 
 def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Rows:
-    """See `sources.Source`. The namespace is `bigquery`. Jobs that are no queries (LOAD, COPY, EXTRACT) have no text; their tables are told by
-    BigQuery."""
+    """See `sources.Source`. The namespace is `bigquery`. Jobs that are no queries (LOAD, COPY, EXTRACT) have no text; BigQuery names their
+    tables."""
     found = files.read(spark, paths, files.Wanted(NAME, FIELDS, EXPORTS))
     raw, plain = opened(found.rows), found.plain and found.names.isdisjoint({LOGGED.name, STORED.name})
     # Most entries of an audit log are about something else than the end of a job.

@@ -51,7 +51,7 @@ _QUERY_CANCELED: Final = "57014"
 
 
 def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Rows:
-    """See `sources.Source`. The namespace, `postgres://host:5432`, must be given. Rows and bytes are not told by this log, nor are failed statements'
+    """See `sources.Source`. The namespace, `postgres://host:5432`, must be given. This log has no rows and bytes, and no failed statements'
     durations."""
     space = named(namespace, "PostgreSQL", "postgres://db.example:5432")
     raw = files.read(spark, paths, files.Wanted(NAME, FIELDS, EXPORTS, HEADLESS)).rows
@@ -124,7 +124,7 @@ def _executions(said: DataFrame) -> DataFrame:
 def _standing(placed: DataFrame) -> DataFrame:
     """The lines that stand for an execution, with `own_end` (the line that ends it), `own_plan` and `parent`.
 
-    A statement's plan is told when its portal goes: in the simple protocol before the line with the duration, in the extended protocol after it.
+    A statement's plan is logged when its portal closes: in the simple protocol before the line with the duration, in the extended protocol after it.
     """
     kind, spoken, top = F.col("kind"), F.col("spoken"), F.col("top")
     last, before, coming = F.col("last_head"), F.col("last_plan"), F.col("next_head")

@@ -105,7 +105,7 @@ def asset_names(spark: "SparkSession", paths: Sequence[str]) -> "DataFrame":
 
 
 def with_asset_names(rows: "DataFrame", names: "DataFrame") -> "DataFrame":
-    """The rows with the names their assets are given; a name told before stays where none is given. `names`: of `asset_names`."""
+    """The rows with the names their assets are given; an earlier name stays where none is given. `names`: of `asset_names`."""
     from pyspark.sql import functions as F  # noqa: N812
 
     given = F.broadcast(

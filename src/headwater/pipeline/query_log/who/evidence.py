@@ -125,7 +125,7 @@ def _broken(text: str) -> Iterator[tuple[str, object]]:
 
 
 def word(value: object) -> str | None:
-    """A value as a short string; None when it says nothing (null, empty, a list, an object)."""
+    """A value as a short string; None when it has no text (null, empty, a list, an object)."""
     if isinstance(value, bool) or value is None or not isinstance(value, (str, int, float)):
         return None
     said = str(value).strip()[:LONGEST_VALUE]

@@ -2,7 +2,7 @@
 
 `run_results.json` gives for each node the query that finished it: `adapter_response.query_id` (Snowflake, Databricks, Trino, …) or `job_id`
 with `project_id` and `location` (BigQuery); `manifest.json` gives the node's relation. Every version of both since dbt 0.19 is read: only the
-few fields needed are looked at, and what is missing or of another kind is taken as not said. A node's other queries (its hooks, a table's
+few fields needed are looked at, and a field that is missing or of another kind is ignored. A node's other queries (its hooks, a table's
 drop) are not named there; their comments name the node.
 """
 
