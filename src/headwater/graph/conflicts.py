@@ -54,7 +54,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """`said`: when it was claimed; if denied or missing, when the same source last reported."""
+    """`said`: the time of the claim; if denied or missing, the time at which the same source last reported."""
 
     who: str
     says: str

@@ -1,6 +1,6 @@
 """A dbt project as texts for the column engine: what each model builds, from its manifest, or from its files where there is no manifest.
 
-With a manifest dbt itself has said what refs and sources mean, and compiled models are exact SQL. Sources of the rules: dbt's documentation of
+With a manifest dbt itself has resolved refs and sources, and compiled models are exact SQL. Sources of the rules: dbt's documentation of
 artifacts, snapshots and seeds.
 """
 
