@@ -71,7 +71,7 @@ class _Document(OpenAPI):
 
 
 def _require_answered(document: dict[str, Any]) -> None:
-    """An answer of `/api/v2` has all of its fields, null where there is no value; a field of a request may be left out."""
+    """An answer of `/api/v2` has all of its fields, null if there is no value; a field of a request may be left out."""
     operations = [
         operation
         for path, item in document["paths"].items()

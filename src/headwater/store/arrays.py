@@ -71,7 +71,7 @@ _MANY = 16
 
 
 def _numbers(type: str, values: Sequence[Any] | NDArray[np.int64]) -> bytes | None:
-    """A column of whole numbers at once; None of what is none, or does not fit: then one by one says what is wrong."""
+    """A column of whole numbers at once; None for what is none, or does not fit: then one by one says what is wrong."""
     found, width = np.asarray(values), _WIDTHS[type]
     most = 2 ** (8 * width - 1)
     if found.dtype.kind != "i" or found.min() < -most or found.max() >= most:

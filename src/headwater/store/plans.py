@@ -1,4 +1,4 @@
-"""Plans, and the outcome of their items. Knows nothing of what an item is."""
+"""Plans, and the outcome of their items. The meaning of an item is not known here."""
 
 import datetime as dt
 import uuid

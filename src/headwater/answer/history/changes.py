@@ -16,7 +16,7 @@ from headwater.store.people.annotations import Annotation
 
 
 class Change(msgspec.Struct):
-    """One change. `before` and `after`: the values by kind and key; null where there is none."""
+    """One change. `before` and `after`: the values by kind and key; null if there is none."""
 
     id: uuid.UUID
     at: dt.datetime

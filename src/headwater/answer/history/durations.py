@@ -74,7 +74,7 @@ class SlowerJob(Slower, kw_only=True):
 
 
 class Durations(msgspec.Struct):
-    """Runs oldest first. `slower` is None where the job is not slower now than before."""
+    """Runs oldest first. `slower` is None if the job is not slower now than before."""
 
     id: str
     streaming: bool

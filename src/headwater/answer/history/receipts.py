@@ -49,7 +49,7 @@ class Receipt(msgspec.Struct, kw_only=True):
 class MentionedNode(msgspec.Struct):
     """A node that the event mentions. `roles`: input, output, job, run, dataset, parent, root, symlink, source (of columns).
 
-    `id` is that of the name that stands for it now, `told` the name that the event used where that is another. `known` is False where
+    `id` is that of the name that stands for it now, `told` the name that the event used if that is another. `known` is False where
     nothing is kept of it any more. `first`: no earlier event is known to speak of it.
     """
 
@@ -96,7 +96,7 @@ async def receipts(
     limit: int,
     offset: int,
 ) -> Receipts:
-    """A page of receipts; `since` is seven days ago where it is not given."""
+    """Return a page of receipts; `since` is seven days ago by default."""
     since = since or dt.datetime.now(dt.UTC) - _WINDOW
     async with database.snapshot() as connection:
         rows = await store.page(

@@ -29,7 +29,7 @@ class FoundObject(msgspec.Struct, frozen=True):
 
 
 class FoundObjects(msgspec.Struct, frozen=True):
-    """`object`: what is meant, if it is one thing; else `candidates`; where nothing is meant, `suggestions`: node ids that are near."""
+    """`object`: what is meant, if it is one thing; else `candidates`; if nothing is meant, `suggestions`: node ids that are near."""
 
     object: FoundObject | None
     candidates: list[FoundObject]
@@ -38,7 +38,7 @@ class FoundObjects(msgspec.Struct, frozen=True):
 
 class Claim(msgspec.Struct, frozen=True):
     """`origin`: OBSERVED, DECLARED, MANUAL or SCHEDULE. `evidence`: TOLD by events, EXPLICIT lineage, DERIVED from the time at which a run began, or
-    UNKNOWN, where no version is known. `by`: the job, run or entity that says so; null for a person. `since`: null where no time is known.
+    UNKNOWN, if no version is known. `by`: the job, run or entity that says so; null for a person. `since`: null if no time is known.
     """
 
     origin: str
@@ -173,7 +173,7 @@ class Hidden(msgspec.Struct):
 
 
 class Lineage(msgspec.Struct):
-    """`subject`: what the question was taken to be about; null where it could be any of `candidates`. `root` is the first of `roots`; empty
+    """`subject`: what the question was taken to be about; null if it could be any of `candidates`. `root` is the first of `roots`; empty
     where there is none.
 
     `paths`: with `to`, the ways there, by node ids along the flow of the data. `notes`: what else there is to know, in words.

@@ -174,7 +174,7 @@ def duration_ms(run: RunRow) -> int | None:
 
 
 def short_job(name: str) -> str:
-    """A job's name is already short, except where it is a path."""
+    """Return a job's short name: the name itself, unless it is a path."""
     return short(name) if "/" in name else name
 
 

@@ -146,7 +146,7 @@ class RunRecords:
         return found + [(writer, place, _WROTE) for place, writer in writers.items() if writer in known]
 
     def writer_of(self, place: Place) -> RunKey | None:
-        """The run that wrote it; None where none is known."""
+        """The run that wrote it; None if none is known."""
         return place.writer if place.version is None else self.versions[place.version].writer
 
     async def join_writers(self, walk: Walk) -> None:
@@ -157,7 +157,7 @@ class RunRecords:
 
 
 def named_version(facets: run_log.RunFacets | None, dataset: uuid.UUID) -> str:
-    """The version of an input that the run names; empty where it names none."""
+    """The version of an input that the run names; empty if it names none."""
     mine = facets.inputs.get(dataset) if facets else None
     if mine is None:
         return ""

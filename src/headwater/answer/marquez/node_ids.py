@@ -33,7 +33,7 @@ class NodeId(msgspec.Struct, frozen=True):
 
 
 def parsed(text: str) -> NodeId:
-    """Raises NotFound for what has no known kind, as Marquez does."""
+    """Read a node id. Raises NotFound for one without a known kind, as Marquez does."""
     kind, colon, rest = text.partition(":")
     if not colon or kind not in _KINDS:
         raise NotFound(f"Node '{text}' not found.")

@@ -126,7 +126,7 @@ async def of(database: Database, asked: AskedImpact) -> ImpactAnswer:
 
 
 class AirflowTask(NamedTuple):
-    """A job of Airflow's: the instance's name, the DAG, and the task (None of a whole DAG)."""
+    """A job of Airflow's: the instance's name, the DAG, and the task (None for a whole DAG)."""
 
     airflow: str
     dag: str
@@ -134,7 +134,7 @@ class AirflowTask(NamedTuple):
 
 
 def airflow_task(job: str) -> AirflowTask | None:
-    """The parts of `airflow://INSTANCE/DAG/TASK`; None of another job."""
+    """The parts of `airflow://INSTANCE/DAG/TASK`; None for another job."""
     instance, *path = job.removeprefix("airflow://").split("/")
     return AirflowTask(instance, path[0], "/".join(path[1:]) or None) if job.startswith("airflow://") and path else None
 

@@ -21,7 +21,7 @@ from headwater.store.status import restorable
 
 class PlanView(msgspec.Struct, frozen=True):
     """`state`: planned, running, paused, done, failed (something failed, and nothing else can be done) or cancelled. `waiting`: neither.
-    `between`: at what time of day items begin, in the time zone `tz`; empty: at any. `opens`: when that is next; null where it is now.
+    `between`: at what time of day items begin, in the time zone `tz`; empty: at any. `opens`: when that is next; null if it is now.
     `incident`: the one that it is for.
     """
 

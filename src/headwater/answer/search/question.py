@@ -141,7 +141,7 @@ def _run(ways: list[str], known: dict[str, search_store.WordMatch], *, last: boo
 
 
 def match_word(word: str, known: dict[str, search_store.WordMatch]) -> tuple[str, list[str] | None]:
-    """The word, and None where it is taken as it is; else the nearest known words (at most five, none when nothing is near)."""
+    """The word, and None if it is taken as it is; else the nearest known words (at most five, none when nothing is near)."""
     if not words.worth_knowing(word) or known[word].begins:
         return word, None
     most = 1 if len(word) < 6 else 2 if len(word) < 10 else 3

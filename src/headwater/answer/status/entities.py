@@ -26,7 +26,7 @@ class ProducerView(msgspec.Struct, frozen=True):
 
 
 class EntityView(msgspec.Struct, frozen=True):
-    """`period`: such as `day, Europe/Paris`; null of a static one. `latest`: its newest instance that exists. `wrong`: instances that are."""
+    """`period`: such as `day, Europe/Paris`; null for a static one. `latest`: its newest instance that exists. `wrong`: instances that are."""
 
     entity: str
     kind: str

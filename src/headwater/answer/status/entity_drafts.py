@@ -43,7 +43,7 @@ _AD_HOC = {"ad_hoc": "ad hoc, as its log shows", "one_off": "ran once, as its lo
 
 
 class DraftNeed(msgspec.Struct, frozen=True):
-    """`dates` null: what the kind needs anyway. `left_out`: why it stands in the YAML as a comment only; null where it does not."""
+    """`dates` null: what the kind needs anyway. `left_out`: why it stands in the YAML as a comment only; null if it does not."""
 
     upstream: str
     dates: str | None
@@ -111,7 +111,7 @@ async def drafts(
 ) -> EntityDrafts:
     """Draft entities of datasets that jobs write and no entity is stored in: all, those of a namespace, or those around a dataset; by name.
 
-    Raises NotFound, and InvalidQuestion where the node is a job.
+    Raises NotFound, and InvalidQuestion if the node is a job.
     """
     async with database.snapshot() as connection:
         among = None if node is None else await _around(connection, node, depth)

@@ -54,7 +54,7 @@ class OfEntity(msgspec.Struct, frozen=True):
     left as it is.
 
     `repaired`: a wrong version of these was replaced, before or after the incident was opened.
-    `columns`: those that may be wrong, in lower case; null where it may be all of them.
+    `columns`: those that may be wrong, in lower case; null if it may be all of them.
     """
 
     entity: str

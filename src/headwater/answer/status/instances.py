@@ -258,7 +258,7 @@ def _stretch(of: Instances | None, some: Ordinals, had: frozenset[Mark], *, over
 
 
 def _word(had: frozenset[Mark], *, over: bool) -> str:
-    """The one thing to know: what is wrong before what is being done before what is there."""
+    """Return the one word for an instance: what makes it wrong, else its state, else running or deleted, else missing or not over."""
     kinds = {mark.kind for mark in had}
     for kind in ("quarantined", "tainted", "inherited", "suspect"):
         if kind in kinds:

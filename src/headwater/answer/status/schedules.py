@@ -41,7 +41,7 @@ _LEVELS = 3
 
 
 class Schedule(msgspec.Struct, frozen=True):
-    """`period`: such as `day, Europe/Paris`; null of a static one. `latest`: the newest instance that exists; `wrong`: how many are.
+    """`period`: such as `day, Europe/Paris`; null for a static one. `latest`: the newest instance that exists; `wrong`: how many are.
 
     `basis`: declared, package or lineage.
     """

@@ -22,7 +22,7 @@ class RefusedText(msgspec.Struct, frozen=True):
 
 
 class InstancesAt(msgspec.Struct, frozen=True):
-    """`instances`: those that the texts name, by runs; `count`: how many. `named`: the instance of each text, null of those that are `refused`, in
+    """`instances`: those that the texts name, by runs; `count`: how many. `named`: the instance of each text, null for those that are `refused`, in
     the order of the texts.
     """
 

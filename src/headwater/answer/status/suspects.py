@@ -11,7 +11,7 @@ from headwater.store.database import Database
 
 
 class Suspect(msgspec.Struct, frozen=True):
-    """Instances of one upstream that were used. `because`: what speaks against some of them, and `of_these` which; empty where nothing does."""
+    """Instances of one upstream that were used. `because`: what speaks against some of them, and `of_these` which; empty if nothing does."""
 
     entity: str
     instances: list[str]

@@ -165,7 +165,7 @@ class Search:
         self.described = await _described(self._connection, self)
 
     def row(self, place: Place) -> run_store.VersionRow | None:
-        """The stored version of a place; None where the run that wrote it reported none."""
+        """The stored version of a place; None if the run that wrote it reported none."""
         return self._walk.versions.get(place.version) if place.version is not None else None
 
     def writer(self, place: Place) -> RunKey | None:
@@ -189,10 +189,10 @@ class WrongRun(msgspec.Struct, frozen=True):
 
 
 class WrongVersion(msgspec.Struct, frozen=True):
-    """A version that such a run wrote. `current`: its dataset holds it still. `because`: the run that wrote it; null of what was condemned itself.
+    """A version that such a run wrote. `current`: its dataset holds it still. `because`: the run that wrote it; null for what was condemned itself.
 
-    `right_before`: the version in its storage that the dataset could go back to; null where none is known. `columns`: those that may be wrong, in
-    lower case; null where all may be.
+    `right_before`: the version in its storage that the dataset could go back to; null if none is known. `columns`: those that may be wrong, in
+    lower case; null if all may be.
     """
 
     dataset: str

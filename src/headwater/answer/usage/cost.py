@@ -61,7 +61,7 @@ class CostTotals(msgspec.Struct, kw_only=True):
 
 
 class Cost(msgspec.Struct):
-    """`measured_at`: when a log was read last; null where none was. `hidden`: users and tools that are in no answer, the cheapest of too many."""
+    """`measured_at`: when a log was read last; null if none was. `hidden`: users and tools that are in no answer, the cheapest of too many."""
 
     grain: str
     measured_at: dt.datetime | None

@@ -19,7 +19,7 @@ SORTS = ("wave", "money_month", "confidence", "last_read", "name")
 
 
 class Candidate(msgspec.Struct, kw_only=True):
-    """A dataset that may go once those of the waves before it are gone. `money_month`: what that saves a month, null where no price is known."""
+    """A dataset that may be removed once those of the waves before it are. `money_month`: what that saves a month, null if no price is known."""
 
     id: str
     namespace: str
@@ -65,7 +65,7 @@ async def pruning(
     last_wave: int | None = None,
     min_confidence: float = 0.0,
 ) -> Pruning:
-    """Datasets that may go, in an order that is safe where nothing else is asked for. Raises InvalidQuestion."""
+    """Return datasets that may be removed, by default in a safe order. Raises InvalidQuestion."""
     if not 0.0 <= min_confidence <= 1.0:
         raise InvalidQuestion("min_confidence must be from 0 to 1", parameter="min_confidence")
     sort, descending = page.sorted_by(SORTS, ("wave", "last_read", "name"))

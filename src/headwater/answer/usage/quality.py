@@ -65,7 +65,7 @@ class Day(Figures, kw_only=True):
 class Source(Figures, kw_only=True):
     """A dialect of a warehouse's log over the days that were asked for; `shapes` are of its last day, as days share theirs.
 
-    `coverage_last`: of its last day; `coverage_before`: of the days before that, 14 at most, null where there is none. `dropped`: it fell by more
+    `coverage_last`: of its last day; `coverage_before`: of the days before that, 14 at most, null if there is none. `dropped`: it fell by more
     than was allowed.
     """
 

@@ -25,7 +25,7 @@ _UPWARDS = ("name", "period", "expected_next")
 
 
 class Rhythm(msgspec.Struct, kw_only=True):
-    """A query shape. `period_seconds`, `runs_per_period`, `expected_next_at`: null of one without a rhythm. `retired`: it had one and was given up.
+    """A query shape. `period_seconds`, `runs_per_period`, `expected_next_at`: null for one without a rhythm. `retired`: it had one and was given up.
 
     `missing`, `unexpected`: runs; `missing_at`, `unexpected_at`: when, the newest of them. `confidence`: from 0 to 1, that it is what `class` says.
     """
@@ -60,7 +60,7 @@ class RecurrenceTotals(msgspec.Struct, kw_only=True):
 
 
 class Recurrence(msgspec.Struct):
-    """`measured_at`: when a log was read last; null where none was."""
+    """`measured_at`: when a log was read last; null if none was."""
 
     measured_at: dt.datetime | None
     total: int

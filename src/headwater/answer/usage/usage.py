@@ -75,7 +75,7 @@ class UsageTotals(Counts, kw_only=True):
 
 
 class Usage(msgspec.Struct):
-    """`measured_at`: when a log was read last; null where none was."""
+    """`measured_at`: when a log was read last; null if none was."""
 
     measured_at: dt.datetime | None
     total: int

@@ -22,7 +22,7 @@ from headwater.errors import NotFound, SignInFailed, Unauthenticated
 
 
 class Me(msgspec.Struct):
-    """The caller. `login` and `logout` are the addresses to sign in and out, relative to the page; null where that is not possible."""
+    """The caller. `login` and `logout` are the addresses to sign in and out, relative to the page; null if that is not possible."""
 
     name: str
     role: str

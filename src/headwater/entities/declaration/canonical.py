@@ -54,7 +54,7 @@ def document(declared: EntityDeclaration) -> Json:
 
 
 def from_document(said: Mapping[str, object]) -> EntityDeclaration:
-    """The declaration that a document says; its parts have no places. InvalidEntities where it is none."""
+    """The declaration that a document says; its parts have no places. InvalidEntities if it is none."""
     problems: list[Problem] = []
     try:
         found = entity(of_json(said), problems)

@@ -8,7 +8,7 @@ from headwater.entities.declaration.entity import EntityDeclaration
 
 
 class Change(NamedTuple):
-    """`path` says which part was changed: `period.from`, `states.completed.reads.dates`. `old` and `new` are JSON, None where there is nothing."""
+    """`path` says which part was changed: `period.from`, `states.completed.reads.dates`. `old` and `new` are JSON, None if there is nothing."""
 
     what: Literal["added", "removed", "renamed", "changed"]
     entity: str

@@ -56,7 +56,7 @@ class _Unreadable(Exception):
 
 
 class _Open:
-    """A mapping or list that is not over. `key`: what the next value of a mapping is called, and where; None where a key comes next."""
+    """A mapping or list that is not over. `key`: what the next value of a mapping is called, and where; None if a key comes next."""
 
     __slots__ = ("key", "keys", "part")
 

@@ -142,7 +142,7 @@ def _listed(fields: Fields, part: Part, state: str, kind: Kind, group: str) -> I
 
 
 def _named_item(fields: Fields, item: Part) -> tuple[str, Part] | None:
-    """The name and the rest of `{entity: reads, dates: all_week}`; None of another form."""
+    """The name and the rest of `{entity: reads, dates: all_week}`; None for another form."""
     said = item.value
     if not isinstance(said, dict) or "entity" not in said or not said.keys() <= {"entity", *_WORDS}:
         return None

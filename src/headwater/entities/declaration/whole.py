@@ -145,7 +145,7 @@ def first_full(edge: Edge) -> int | None:
 
 def overlapping(edge: Edge) -> tuple[Calendar, Calendar] | None:
     """The window's calendar and the upstream's, where periods of the upstream lie across the bounds of windows though they are the shorter ones:
-    weeks in months, hours of UTC in days of Kolkata. None where one fits into the other, and where dates are not about bounds.
+    weeks in months, hours of UTC in days of Kolkata. None if one fits into the other, and if dates are not about bounds.
     """
     meaning = edge.dates.meaning
     if meaning.steps or meaning.newest or meaning.strict or meaning.nothing:

@@ -42,7 +42,7 @@ class Consumed(NamedTuple):
 
 
 def consumed(down: Instances, up: Instances, reads: Sequence[Read]) -> Consumed | None:
-    """The dates that say what was read. None where fewer than two reads are known, or no text says it."""
+    """The dates that say what was read. None if fewer than two reads are known, or no text says it."""
     some = sorted(reads, key=lambda read: read.ordinal)[-_LOOKED_AT:]
     if len({read.ordinal for read in some}) < _FEWEST:
         return None

@@ -3,7 +3,7 @@
 What is proposed is always checked with the calendar itself: an interval counts only where it is exactly one of its periods. Zones are told by where
 midnights lie: those of the clock's changes are what tells Paris from UTC. Several zones may fit alike; which were left is said.
 
-Refuses to see a rhythm where a fifth of what was seen does not fit.
+Finds no rhythm if a fifth of the observations does not fit.
 """
 
 import datetime as dt
@@ -96,7 +96,7 @@ def of_starts(starts: Iterable[int], what: str, zones: Sequence[str] = ()) -> Cu
 
 
 def of_updates(times: Iterable[float]) -> Cut | None:
-    """Find the rhythm of updates, which says how often and nothing else: no zone, no offset. None where there is no rhythm that has a name."""
+    """Find the rhythm of updates, which says how often and nothing else: no zone, no offset. None if there is no rhythm that has a name."""
     found = learn_seconds(list(times))
     every = _CADENCES.get(found.name or "")
     if found.rhythm is not Rhythm.REGULAR or every is None:

@@ -12,7 +12,7 @@ from headwater.entities.time.ordinals import NONE, Int, Ordinals
 def onward(seeds: Ordinals, allowed: Ordinals, near: int, far: int) -> Ordinals | None:
     """The least set with all `seeds`, and with each k of `allowed` for which any of k - far … k - near is in it; 1 ≤ near ≤ far.
 
-    What is neither is where a chain breaks, unless a step reaches over it. None where near is neither 1 nor far: no closed form is known here.
+    What is neither is where a chain breaks, unless a step reaches over it. None if near is neither 1 nor far: no closed form is known here.
     O(r log r) where near is 1; otherwise for each class that a seed is in, and what is written.
     """
     if not seeds or not allowed:

@@ -80,7 +80,7 @@ class Edge:
         return self.affected(Ordinals.between(calendar.first, calendar.end) - self.upstream.all, among)
 
     def first_complete(self) -> int | None:
-        """The first downstream instance that needs nothing that can never be; None where there is none."""
+        """The first downstream instance that needs nothing that can never be; None if there is none."""
         complete = self._exist - self.incomplete()
         return complete.first if complete else None
 

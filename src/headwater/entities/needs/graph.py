@@ -57,7 +57,7 @@ class Dependency(NamedTuple):
 
 
 class Entity(NamedTuple):
-    """`instances` is None of a static entity and of no other. `states`: what each needs, in the order they are passed."""
+    """`instances` is None for a static entity and for no other. `states`: what each needs, in the order they are passed."""
 
     name: str
     kind: Kind
@@ -81,7 +81,7 @@ class Wrong(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A dependency in its place. `edge` is None where there are no dates to compute with: one side is static, or a snapshot is carried on.
+    """A dependency in its place. `edge` is None if there are no dates to compute with: one side is static, or a snapshot is carried on.
 
     instead: the upstream is the one that the dependency takes when its wait is over; it comes right after the link to the one waited for.
     """

@@ -62,7 +62,7 @@ def shift(edge: Edge, exist: Ordinals) -> tuple[int, int] | None:
     (a, b) where each instance of the hull of `exist` needs just those from b to a periods before it; what a
     `custom` table says of some is not looked at.
 
-    None where it is not the same for all: months of days, days that a country skipped. `previous 3` is (1, 3), `-7 days` of days (7, 7).
+    None if it is not the same for all: months of days, days that a country skipped. `previous 3` is (1, 3), `-7 days` of days (7, 7).
     """
     meaning = edge.dates.meaning._replace(custom=None)
     if meaning.steps < 0:

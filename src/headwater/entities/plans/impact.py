@@ -19,7 +19,7 @@ from headwater.errors import InvalidPlan
 
 
 class Runs(NamedTuple):
-    """Runs of one producer: periods of `calendar` (None of what has none). makes: what is expected of them, by entity.
+    """Runs of one producer: periods of `calendar` (None for what has none). makes: what is expected of them, by entity.
 
     Why an instance is among it: `Impact.reached.why(entity, ordinal)`.
     """

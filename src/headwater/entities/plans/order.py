@@ -29,7 +29,7 @@ def stages(
 ) -> list[Stage]:
     """Order everything to make: no stage needs a later one, and within a stage the items ascend by number.
 
-    InvalidPlan where there is no such order: `newest_first` of what needs what was before it, a run that would need itself.
+    InvalidPlan if there is no such order: `newest_first` of what needs what was before it, a run that would need itself.
     """
     grouping = Grouping(graph, newest_first)
     # Upstream first: a restored instance may have been made from another restored instance.
@@ -162,7 +162,10 @@ def _ends(graph: Graph, name: str, block: Block) -> Int:
 
 
 def _checked(link: Link, downstream: Block, upstream: Block) -> None:
-    """InvalidPlan where an item needs one that is not before it: runs that make several instances cannot always take turns."""
+    """Check one link between blocks that take turns. InvalidPlan if an item needs one that is not before it.
+
+    Runs that make several instances cannot always take turns.
+    """
     assert link.edge is not None
     assert downstream.numbered is not None
     assert upstream.numbered is not None

@@ -36,7 +36,7 @@ class Item(NamedTuple):
 
     action: restore a stored version, run the producer, or a person must do it. `producer` None: unknown.
     makes: what is right afterwards, by entity; of a cumulative entity that adds up, after the last of the items that make an instance.
-    runs: periods of the producer's `calendar`, one stretch; None of what has no periods.
+    runs: periods of the producer's `calendar`, one stretch; None for what has no periods.
     roots: whether any of `makes` is wrong by itself: then the same code would make the same mistake.
     needs: items that must be done before; those that these need are not among them unless they are needed themselves.
     """
@@ -136,7 +136,7 @@ class Plan:
         return (self.item(number) for number in range(self.count))
 
     def item(self, number: int) -> Item:
-        """The item of a number. InvalidPlan where there is none."""
+        """The item of a number. InvalidPlan if there is none."""
         stage, block, place = self._at(number)
         runs = block.at(place)
         makes = block.makes(runs)
@@ -146,7 +146,7 @@ class Plan:
         return Item(number, block.action, _named(block), makes, runs, calendar, stage.level, roots, needs)
 
     def block(self, number: int) -> Block:
-        """The block that an item is of. InvalidPlan where there is no such item."""
+        """The block that an item is of. InvalidPlan if there is no such item."""
         return self._at(number)[1]
 
     def _at(self, number: int) -> tuple[Stage, Block, int]:

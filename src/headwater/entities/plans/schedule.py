@@ -82,7 +82,7 @@ def estimate(
     """Estimate a plan by the time that its producers take.
 
     `restore`: for one instance; `manual`: for one period of what a person does. They count in `total`,
-    and take no slot of a producer. `begin`: the instant from which seconds are counted, where there is a window. InvalidPlan where a limit is less
+    and take no slot of a producer. `begin`: the instant from which seconds are counted, where there is a window. InvalidPlan if a limit is less
     than one.
     """
     for name, limit in [*limits.producers.items(), *limits.pools.items(), ("total", limits.total)]:

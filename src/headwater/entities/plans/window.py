@@ -29,7 +29,7 @@ class Window(NamedTuple):
     def of(cls, between: str, tz: str) -> "Window | None":
         """Read a window such as `22:00-06:00`, past midnight if the second time is the earlier one. None if unset.
 
-        InvalidPlan where that is no window, InvalidCalendar where there is no such zone.
+        InvalidPlan if that is no window, InvalidCalendar if there is no such zone.
         """
         zone(tz)
         if not between:

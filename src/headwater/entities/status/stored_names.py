@@ -31,7 +31,7 @@ _HOUR = 3600
 def named(instances: Instances | None, text: str) -> int:
     """The ordinal of the one instance that a text names; 0 of a static entity.
 
-    InvalidPeriod where it names none, several, one that is outside what the entity has, or an hour of the clock that was there twice or never.
+    InvalidPeriod if it names none, several, one that is outside what the entity has, or an hour of the clock that was there twice or never.
     """
     if instances is None:
         if text != ranges.STATIC:

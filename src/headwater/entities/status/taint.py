@@ -54,7 +54,7 @@ class Reached:
     def why(self, entity: str, ordinal: int) -> list[Step]:
         """A shortest path from an instance to a root, over as few links as there are; a snapshot carried on is one link, however far.
 
-        Empty where the instance is not reached. Sets are followed, not each path: a chain of a thousand takes a thousand steps.
+        Empty if the instance is not reached. Sets are followed, not each path: a chain of a thousand takes a thousand steps.
         """
         if entity not in self.hits or ordinal not in self.hits[entity].instances:
             return []
@@ -110,7 +110,7 @@ class Reached:
 def tainted(graph: Graph, roots: Mapping[str, Ordinals], facts: Facts = NOTHING) -> Reached:
     """Return everything that is wrong because the instances of `roots`, by entity, are. They need not exist.
 
-    InvalidEntities where a root is no entity.
+    InvalidEntities if a root is no entity.
     """
     return Reached(Walk(graph, facts, forward=True), _checked(graph, roots))
 

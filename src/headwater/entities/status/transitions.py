@@ -39,7 +39,7 @@ class Produced(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """A run ended without a version of the instances; what was there before is there still."""
+    """A run ended without a version of the instances; earlier versions still exist."""
 
     run: str
 

@@ -89,7 +89,7 @@ class Calendar:
         offset: every period begins so much later on the wall (`6h`: a business day from 06:00), or earlier (`-2h`); less than a day, and of hours
         and minutes less than a period, counted in UTC.
         anchor: a date with which a period begins: 2024-04-01 for fiscal years, any day for `3 days`. 1970-01-01 otherwise (for weeks: theirs).
-        InvalidCalendar where these make no sense.
+        InvalidCalendar if these make no sense.
         """
         return _calendar(_spec(every, zone, week_start, offset, anchor))
 
@@ -153,7 +153,7 @@ class Calendar:
         return int(self._nominal[place]) if self.civil is not None and 0 <= place < self._nominal.size else None
 
     def numbered(self, nominal: int) -> int | None:
-        """The ordinal of what `nominal` says. None where that period never existed or is outside."""
+        """The ordinal of what `nominal` says. None if that period never existed or is outside."""
         place = int(np.searchsorted(self._nominal, nominal))
         return self.first + place if place < self._nominal.size and self._nominal[place] == nominal else None
 

@@ -105,7 +105,7 @@ def _differing(
     downstream: Instances,
     upstream: Instances,
 ) -> list[_Wrong]:
-    """The first pair of instances of which the tables say different things; nothing where they are one relation."""
+    """The first pair of instances of which the tables say different things; nothing if they are one relation."""
     down, up = downstream.all, upstream.all
     for direction, rows in zip(DIRECTIONS, (needs, affects), strict=True):
         if (count := _listed(rows).count) > MOST_COMPARED:

@@ -259,7 +259,7 @@ class _Reader:
         return Meaning(start, Point("end"), newest=newest)
 
     def _count(self) -> int:
-        """A number, or one where none is written."""
+        """Read a number; 1 if none is written."""
         if not self._peek().isdecimal():
             return 1
         count = int(self._peek())

@@ -36,7 +36,7 @@ _REMEMBERED = 65_536
 
 @lru_cache(_REMEMBERED)
 def key(calendar: Calendar, ordinal: int) -> str:
-    """The text of a period. InvalidCalendar where the ordinal is outside the calendar."""
+    """The text of a period. InvalidCalendar if the ordinal is outside the calendar."""
     start = int(calendar.begins([ordinal])[0])
     nominal = calendar.nominal(ordinal)
     if calendar.civil is not None and nominal is not None:
@@ -54,7 +54,7 @@ def key(calendar: Calendar, ordinal: int) -> str:
 
 @lru_cache(_REMEMBERED)
 def ordinal(calendar: Calendar, text: str) -> int:
-    """The period a text names. InvalidPeriod where it names none: a date that does not exist, one that was skipped, one of another calendar."""
+    """The period a text names. InvalidPeriod if it names none: a date that does not exist, one that was skipped, one of another calendar."""
     civil = calendar.civil
     found = _begun(calendar, text) if civil is None else _numbered(calendar, civil, text)
     if found is None:
@@ -128,7 +128,7 @@ def _numbered(calendar: Calendar, civil: Civil, text: str) -> int | None:
 
 
 def _date(text: str) -> dt.date | None:
-    """The first date of what is written."""
+    """Return the first date of a written period; None for another text."""
     try:
         if match := _QUARTER.fullmatch(text):
             return dt.date(int(match[1]), int(match[2]) * 3 - 2, 1)

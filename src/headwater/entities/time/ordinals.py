@@ -45,7 +45,7 @@ class Ordinals:
 
     @classmethod
     def between(cls, start: int, end: int) -> "Ordinals":
-        """The one run start ≤ ordinal < end; nothing where end ≤ start."""
+        """The one run start ≤ ordinal < end; nothing if end ≤ start."""
         return _run(start, end) if start < end else NONE
 
     @classmethod
@@ -80,7 +80,7 @@ class Ordinals:
 
     @property
     def first(self) -> int:
-        """The least ordinal. ValueError where there is none."""
+        """The least ordinal. ValueError if there is none."""
         if not self.starts.size:
             raise ValueError("an empty set has no first ordinal")
         return int(self.starts[0])

@@ -13,7 +13,7 @@ from headwater.entities.time.ordinals import Bool, Int
 class Pieces(NamedTuple):
     """Stretches start ≤ n < end, and the version (`row`) that is the `current` one there, or a past one.
 
-    since: from which seq on a reader read what is current; 0 where nothing else was. first: from which on there was anything to read.
+    since: from which seq on a reader read what is current; 0 if nothing else was. first: from which on there was anything to read.
     """
 
     row: Int

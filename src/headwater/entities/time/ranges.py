@@ -22,9 +22,9 @@ _UNITS = ("day", "week", "month", "quarter", "year")
 
 
 def read(instances: Instances | None, texts: Iterable[str]) -> Ordinals:
-    """The instances that any of these texts names. `instances` is None of a static entity.
+    """The instances that any of these texts names. `instances` is None for a static entity.
 
-    InvalidPeriod where a text names none that the entity may ever have, with how one is written. An end beyond what the entity has is cut.
+    InvalidPeriod if a text names none that the entity may ever have, with how one is written. An end beyond what the entity has is cut.
     """
     found = [_parse_part(instances, text.strip()) for text in texts]
     return NONE.union(*found)
@@ -41,7 +41,7 @@ def written(instances: Instances | None, ordinals: Ordinals) -> list[str]:
 
 
 def periods(calendar: Calendar | None, ordinals: Ordinals) -> list[str]:
-    """The same of any periods of a calendar; None of what has none."""
+    """The same of any periods of a calendar; None for what has none."""
     if calendar is None:
         return [STATIC] if ordinals else []
     return [

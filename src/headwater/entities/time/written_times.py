@@ -52,7 +52,7 @@ class _Date(NamedTuple):
 
 
 def stretch(calendar: Calendar, part: Mapping[str, str]) -> Stretch | None:
-    """The time of a part, by the wall of the calendar's zone; None where it has none, or two. What is no time (`country=FR`) says nothing."""
+    """The time of a part, by the wall of the calendar's zone; None if it has none, or two. What is no time (`country=FR`) says nothing."""
     pieces: dict[str, int] = {}
     found: set[_Date | Stretch] = set()
     for name, value in part.items():

@@ -117,5 +117,5 @@ class Zone:
 
 @functools.cache
 def zone(name: str) -> Zone:
-    """The zone of that name, made once. InvalidCalendar where there is none."""
+    """The zone of that name, made once. InvalidCalendar if there is none."""
     return Zone(name)

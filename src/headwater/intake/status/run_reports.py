@@ -120,7 +120,7 @@ def reports(summary: RunSummary, places: Places, relatives: Sequence[Facets] = (
 def _add_checks(
     found: Reports, summary: RunSummary, entity: str, texts: list[str], outputs: Sequence[DatasetReport]
 ) -> None:
-    """Doubt what the run made where its own checks of it failed; trust it again where a later result is none."""
+    """Doubt the versions of the run that its own checks failed; trust them again if a later result is no failure."""
     names = {output.name for output in outputs}
     for (name, check, field), outcome in summary.checks.items():
         failed = outcome.result == Result.FAILED

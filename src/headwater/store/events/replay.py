@@ -57,7 +57,7 @@ class ReplayTarget(msgspec.Struct, frozen=True):
 
 
 async def behind(connection: Connection) -> list[str] | None:
-    """Migrations that did not run yet; None where there is no database of ours."""
+    """Migrations that did not run yet; None if there is no database of ours."""
     queries = sqlfile.load("events/replay")
     if "migrations" not in {row[0] for row in await queries["tables"].many(connection)}:
         return None

@@ -155,7 +155,7 @@ async def named(connection: Connection, name: str) -> Listener | None:
 
 
 async def backlog(connection: Connection, listener: Listener, limit: int) -> tuple[int, dt.datetime | None]:
-    """Events that wait, counted up to `limit`, and when the one that waits longest arrived (None also where only a replay waits)."""
+    """Events that wait, counted up to `limit`, and when the one that waits longest arrived (None also if only a replay waits)."""
     queries, place = sqlfile.load("people/listeners"), listener.place
     given = {"arrived": place.arrived, "event_time": place.event_time, "digest": place.digest, "limit": limit}
     count, oldest = await queries["waiting"].one(connection, **given)

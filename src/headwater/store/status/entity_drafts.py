@@ -12,7 +12,7 @@ from headwater.store.database import Connection
 
 
 class Toucher(msgspec.Struct, frozen=True):
-    """A job that reads (`in`) or writes (`out`) a dataset. `runs`: 0, 1, or 2 for any more. `kind`: recurring, ad_hoc, one_off; None where no query
+    """A job that reads (`in`) or writes (`out`) a dataset. `runs`: 0, 1, or 2 for any more. `kind`: recurring, ad_hoc, one_off; None if no query
     log told of it.
     """
 
@@ -37,7 +37,7 @@ class RunFor(msgspec.Struct, frozen=True):
 
 
 class Touched(msgspec.Struct, frozen=True):
-    """A dataset that a run read or wrote; `parts`: JSON objects, none where it did not say which."""
+    """A dataset that a run read or wrote; `parts`: JSON objects, none if it did not say which."""
 
     job: uuid.UUID
     run: uuid.UUID

@@ -16,7 +16,7 @@ from headwater.store.people.listeners import Place
 
 
 class ArrivedEvent(NamedTuple):
-    """An event of a run. `arrived` is 0 where it came before there were numbers."""
+    """An event of a run. `arrived` is 0 if it came before there were numbers."""
 
     run_id: uuid.UUID
     arrived: int

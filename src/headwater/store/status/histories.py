@@ -28,7 +28,7 @@ class There(NamedTuple):
 
 
 class Versions(NamedTuple):
-    """`produced`: microseconds. `complete`: 1 where all that was read is recorded. `content`: equal where the content is; `told`: 0 where it
+    """`produced`: microseconds. `complete`: 1 if all that was read is recorded. `content`: equal if the content is; `told`: 0 if it
     is unknown.
     """
 

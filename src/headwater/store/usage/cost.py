@@ -55,7 +55,7 @@ class Wanted(msgspec.Struct, frozen=True):
 async def page(
     connection: Connection, wanted: Wanted, *, sort: str, descending: bool, limit: int, offset: int
 ) -> tuple[list[CostRow], CostTotal]:
-    """A page of them, and all together; what has no value to sort by comes last, either way."""
+    """Return a page of costs, and their total; rows without the value to sort by come last, either way."""
     name = _QUERIES[wanted.grain]
     query = sqlfile.load("usage/cost")[name]
     own: dict[str, dict[str, object]] = {

@@ -45,7 +45,7 @@ class Wanted(msgspec.Struct, frozen=True):
 async def page(
     connection: Connection, wanted: Wanted, *, sort: str, descending: bool, limit: int, offset: int
 ) -> list[PruningRow]:
-    """A page of them; `wave` ascending is the safe order."""
+    """Return a page of datasets; `wave` ascending is the safe order."""
     rows = await sqlfile.load("usage/pruning")["page"].dicts(
         connection, **wanted.parameters(), sort=sort, sign=-1 if descending else 1, limit=limit, offset=offset
     )

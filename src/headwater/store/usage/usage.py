@@ -60,7 +60,7 @@ class Wanted(msgspec.Struct, frozen=True):
 async def page(
     connection: Connection, wanted: Wanted, *, sort: str, descending: bool, limit: int, offset: int
 ) -> list[UsageRow]:
-    """A page of them; what has no value to sort by comes last, either way."""
+    """Return a page of datasets; those without the value to sort by come last, either way."""
     rows = await sqlfile.load("usage/usage")["page"].dicts(
         connection, **wanted.parameters(), sort=sort, sign=-1 if descending else 1, limit=limit, offset=offset
     )
