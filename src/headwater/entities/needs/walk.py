@@ -23,9 +23,9 @@ Map = Callable[[Ordinals], Ordinals]
 class Facts(NamedTuple):
     """Facts beyond the declarations. None: no facts.
 
-    exist: an entity's instances that exist; otherwise all that there may be, and of a static one version 0. cuts: the
-    downstream instances that did not use a link at all: a snapshot made anew, a version that did not read the day
-    before.
+    exist: an entity's instances that exist; otherwise all that there may be, and of a static one version 0.
+    cuts: the downstream instances that did not use a link at all: a snapshot made anew, a version that did not read the
+    day before.
     """
 
     exist: Callable[[str], Ordinals] | None = None

@@ -60,8 +60,9 @@ def impact(
 
     mode: `tainted`: what they made is wrong, and so is everything that exists and used it. `failed`: what they should
     have made is missing or not right; then also what depends on it and is `due`, whether it exists or not: runs that
-    waited for it have not run yet. exist: existing instances; existing: existing runs, by producer. due: instances that
-    exist or should exist by now; default: those that exist. The other arguments are those of `plan`.
+    waited for it have not run yet.
+    exist: existing instances; existing: existing runs, by producer. due: instances that exist or should exist by now;
+    default: those that exist. The other arguments are those of `plan`.
 
     InvalidPlan if a producer makes nothing that is known, or if runs of a producer without a calendar would be of
     several.

@@ -222,11 +222,13 @@ def plan(
     """Plan how to make right what is `wrong`, by entity: tainted, inherited, or missing and wanted.
 
     exist: existing instances. roots: those that are wrong by themselves. producers: by entity; a person must make the
-    others. unrepairable: by reason (frozen, retention, wont_fix …) and entity; instances that are not wrong are
-    ignored. restorable: instances with a stored right version, made from the inputs that they would be made from again.
-    snapshots: which versions of rebuilt snapshots to make again; default: the latest. newest_first: each producer's
-    latest runs come first. Only if no entity needs its own past. tiers: how important an entity is, and seconds: how
-    long a producer takes for one period; they only decide which items go first.
+    others.
+    unrepairable: by reason (frozen, retention, wont_fix …) and entity; instances that are not wrong are ignored.
+    restorable: instances with a stored right version, made from the inputs that they would be made from again.
+    snapshots: which versions of rebuilt snapshots to make again; default: the latest.
+    newest_first: each producer's latest runs come first. Only if no entity needs its own past.
+    tiers: how important an entity is, and seconds: how long a producer takes for one period; they only decide which
+    items go first.
 
     InvalidPlan if names are unknown, producers contradict each other, or there is no order. The plan follows declared
     needs: for `last_available` all that may be used.

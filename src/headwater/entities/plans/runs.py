@@ -21,8 +21,9 @@ class Producer(NamedTuple):
     """The job or package that makes instances of an entity: `airflow://prod/reads/compute`.
 
     calendar: of its runs; None: one run for each instance. Otherwise a period is made by the run in whose period it
-    ends: a daily run makes the hours of its day, and the run of a week's last day makes the week. max_periods: how many
-    adjacent periods one run may be asked for. pool: the name of the pool that it shares its slots with.
+    ends: a daily run makes the hours of its day, and the run of a week's last day makes the week.
+    max_periods: how many adjacent periods one run may be asked for. pool: the name of the pool that it shares its slots
+    with.
     """
 
     name: str

@@ -16,9 +16,10 @@ class Drift(NamedTuple):
     """The differences between status and storage. No instance is in two of these.
 
     agree: both have it. retention: status has it, storage does not, and it is past its retention. external: the same,
-    and it is not. unknown: storage has it and status does not. unfinished: the same of a period that is not over.
-    underway: one of them has it, and a run or a plan is making it, or a report about it came while storage was listed:
-    a later look will show which.
+    and it is not.
+    unknown: storage has it and status does not. unfinished: the same of a period that is not over. underway: one of
+    them has it, and a run or a plan is making it, or a report about it came while storage was listed: a later look will
+    show which.
     """
 
     agree: Ordinals

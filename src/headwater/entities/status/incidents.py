@@ -54,14 +54,15 @@ class Incident(NamedTuple):
 class Version(NamedTuple):
     """The version that one run wrote of some instances of an entity.
 
-    began: when the run began, in seconds: it ran the code there was then. code: which, `""` if unknown. read: by
-    upstream the instances it had read, as they were before the run wrote anything. For an upstream that is not in it
-    nothing was recorded, and the declaration counts; for the entity itself, what the run makes in one go is then made
-    in order, each from what it had just made. replaced: by upstream, what was made again with other content, or
-    deleted, after the run had read it, or began if nothing is recorded. If nothing is recorded, also what would have
-    been read otherwise: of a static upstream the newest version until then, of the snapshots of the entity itself those
-    that were made since for the first time. same: those with the same content as the version that they replace; of a
-    version that is judged twice all of them. spared: by incident the upstreams of which it did not use what is wrong.
+    began: when the run began, in seconds: it ran the code there was then. code: which, `""` if unknown.
+    read: by upstream the instances it had read, as they were before the run wrote anything. For an upstream that is not
+    in it nothing was recorded, and the declaration counts; for the entity itself, what the run makes in one go is then
+    made in order, each from what it had just made.
+    replaced: by upstream, what was made again with other content, or deleted, after the run had read it, or began if
+    nothing is recorded. If nothing is recorded, also what would have been read otherwise: of a static upstream the
+    newest version until then, of the snapshots of the entity itself those that were made since for the first time.
+    same: those with the same content as the version that they replace; of a version that is judged twice all of them.
+    spared: by incident the upstreams of which it did not use what is wrong.
     right: those that a person says are not wrong themselves.
     """
 

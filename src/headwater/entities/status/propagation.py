@@ -24,8 +24,9 @@ class Spread:
     began from, without empty ones.
 
     `exact`: those of the current ones that are reached over recorded reads alone. InvalidEntities if a name is no
-    entity. unaffected: pairs of entities of which the second is not wrong though it used the first: what is wrong of
-    the first is not what the second used.
+    entity.
+    unaffected: pairs of entities of which the second is not wrong though it used the first: what is wrong of the first
+    is not what the second used.
     """
 
     def __init__(self, known: Histories, current: Sets, past: Sets, unaffected: Pairs = frozenset()) -> None:

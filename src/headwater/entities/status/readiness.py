@@ -39,8 +39,9 @@ class Prospect(NamedTuple):
     """The readiness of one state.
 
     pins: by upstream what to read, exactly: for a state that is not ready, what exists of it so far. Version 0 of
-    static upstreams. missing: of each dependency in turn what may not be read; for a ready state what it was accepted
-    without, never hidden.
+    static upstreams.
+    missing: of each dependency in turn what may not be read; for a ready state what it was accepted without, never
+    hidden.
     """
 
     state: str
@@ -111,10 +112,12 @@ def readiness(
 ) -> Readiness:
     """Return whether an instance may be made, by state; only for `state` if that is given.
 
-    known: the marks of each upstream, at least within `windows`; an upstream that is not in it has no instances. now:
-    seconds since the epoch. due: by entity, how many seconds after its period's end an instance is expected; default:
-    at its end. An ordinal that is no instance is missing itself: `before_start` or `after_end`. A static entity's
-    ordinals are versions and not checked. NotFound for an unknown entity, InvalidQuestion for an unknown state.
+    known: the marks of each upstream, at least within `windows`; an upstream that is not in it has no instances.
+    now: seconds since the epoch. due: by entity, how many seconds after its period's end an instance is expected;
+    default: at its end.
+    An ordinal that is no instance is missing itself: `before_start` or `after_end`. A static entity's ordinals are
+    versions and not checked.
+    NotFound for an unknown entity, InvalidQuestion for an unknown state.
     """
     asked = _asked(graph, entity, state)
     owner = graph.entities[entity]

@@ -32,8 +32,8 @@ class Step(NamedTuple):
 class Hit(NamedTuple):
     """The reached instances of one entity.
 
-    depth: the fewest links from any root; 0 for a root. Links within the entity do not count. witness: the last of
-    these links; None for a root. If several are nearest, the first declared.
+    depth: the fewest links from any root; 0 for a root. Links within the entity do not count.
+    witness: the last of these links; None for a root. If several are nearest, the first declared.
     """
 
     instances: Ordinals
