@@ -1,14 +1,16 @@
 """Ten hours of weather were wrong. Find what was made from them, make only that again, and prove that no other instance was needed.
 
     python examples/flights_repair/repair.py FOLDER
+    python examples/flights_repair/repair.py FOLDER --months 2 3 4 10 11 12   # those in which something is wrong, and the month before
 
 Needs a server (`headwater up`) and talks to it over HTTP. The file also shows how small a worker for plans can be.
 """
 
+import argparse
 import json
 import os
-import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +94,7 @@ def written(root: Path) -> dict[str, int]:
     }
 
 
-def main(root: Path, url: str) -> None:
+def main(root: Path, url: str, months: Collection[int]) -> None:
     server = Server(url)
     spark = (
         SparkSession.builder.appName("flights_repair")
@@ -107,7 +109,7 @@ def main(root: Path, url: str) -> None:
     stuck = {why: one_by_one(server, "weather", ["..".join(ends)]) for why, ends in STUCK.items()}
 
     began = time.monotonic()
-    broken = Tables(spark, root / "tables", [hour for some in stuck.values() for hour in some])
+    broken = Tables(spark, root / "tables", months, [hour for some in stuck.values() for hour in some])
     before = build(broken)
     for entity, made in before.items():
         server.produced(entity, made, "stuck")
@@ -116,7 +118,7 @@ def main(root: Path, url: str) -> None:
         f"{count:,} instances made in {time.monotonic() - began:.0f} s, with {sum(map(len, stuck.values()))} hours of weather wrong"
     )
 
-    right = Tables(spark, root / "tables")
+    right = Tables(spark, root / "tables", months)
     for why, some in stuck.items():
         files_before = written(root / "tables")
         opened = server.post(
@@ -141,7 +143,7 @@ def main(root: Path, url: str) -> None:
         assert not left
         assert {str(Path(path).parent) for path in touched} <= allowed, "something else was written"
 
-    whole = build(Tables(spark, root / "rebuilt"))
+    whole = build(Tables(spark, root / "rebuilt", months))
     after = {entity: right.fingerprints(entity) for entity in ENTITIES}
     assert after == whole, "the repaired tables differ from those made anew"
     changed = {
@@ -152,7 +154,8 @@ def main(root: Path, url: str) -> None:
 
 
 if __name__ == "__main__":
-    main(
-        Path(sys.argv[1] if len(sys.argv) > 1 else ".flights_repair"),
-        os.environ.get("HEADWATER_URL", "http://127.0.0.1:5000"),
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(".flights_repair"))
+    parser.add_argument("--months", nargs="+", type=int, default=range(1, 13), help="of 2013; default: all")
+    given = parser.parse_args()
+    main(given.folder, os.environ.get("HEADWATER_URL", "http://127.0.0.1:5000"), given.months)

@@ -17,14 +17,14 @@ _HOUR, _WEEK = "yyyy-MM-dd'T'HHxxx", "concat(extract(YEAROFWEEK FROM {0}), '-W',
 
 
 class Tables:
-    """Tables below a folder. `stuck`: hours whose weather this code reads wrong: the bug of the story."""
+    """Tables below a folder, of these months. `stuck`: hours whose weather this code reads wrong: the bug of the story."""
 
-    def __init__(self, spark: SparkSession, root: Path, stuck: Collection[str] = ()) -> None:
+    def __init__(self, spark: SparkSession, root: Path, months: Collection[int], stuck: Collection[str] = ()) -> None:
         spark.conf.set("spark.sql.session.timeZone", ZONE)
         spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
         # Periods are texts, also where they look like dates.
         spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
-        self.spark, self.root, self.stuck = spark, root, list(stuck)
+        self.spark, self.root, self.months, self.stuck = spark, root, list(months), list(stuck)
 
     def make(self, entity: str, keys: Collection[str] | None = None) -> dict[str, str]:
         """Make these instances, or all there are data of; the fingerprint of each."""
@@ -63,7 +63,7 @@ class Tables:
                 "weather": ["origin", "time_hour", "temp", "wind_speed", "visib"],
                 "flights": ["origin", "time_hour", "carrier", "flight", "dep_delay"],
             }[name]
-            table[columns].to_parquet(path, index=False)
+            table[table["month"].isin(self.months)][columns].to_parquet(path, index=False)
         return self.spark.read.parquet(str(path)).withColumn("at", F.to_timestamp("time_hour")).drop("time_hour")
 
     def _weather(self, keys: Collection[str] | None) -> DataFrame:

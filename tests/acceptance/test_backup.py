@@ -27,9 +27,9 @@ PAGE = (Path(__file__).parents[2] / "docs/howto/backup.md").read_text(encoding="
 COMMANDS = dict(re.findall(r"```bash\n# ([\w-]+)\n(.*?)```", PAGE, re.DOTALL))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    """A server with some of everything in it."""
+    """A server with some of everything in it. The tests only read it; what they restore goes into databases of their own names."""
     made = Machine(tmp_path_factory.mktemp("kept"))
     made.up()
     for number in range(12):
@@ -144,7 +144,7 @@ def test_a_restored_database_that_lacks_rows_is_found_out(machine: Machine, tmp_
     source = url_of(machine)
     variables = {
         "HEADWATER_DATABASE__URL": source,
-        "RESTORED_URL": source.replace("/postgres?", "/headwater_restored?"),
+        "RESTORED_URL": source.replace("/postgres?", "/headwater_lacking?"),
     }
     for name in ("backup", "restore"):
         run_documented(machine, name, tmp_path, **variables)
@@ -169,10 +169,10 @@ def test_the_page_leaves_out_exactly_the_projections() -> None:
 
 @pytest.mark.parametrize("log_only", [False, True])
 def test_backup_and_restore_by_our_own_commands(
-    machine: Machine, tmp_path_factory: pytest.TempPathFactory, log_only: bool
+    machine: Machine, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, log_only: bool
 ) -> None:
     before = prints(url_of(machine))
-    file = machine.home / "kept.dump"
+    file = tmp_path / "kept.dump"
     done = machine.run("backup", str(file), "--json", *(["--log-only"] if log_only else []))
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"file": str(file), "bytes": file.stat().st_size, "log_only": log_only}
@@ -245,10 +245,10 @@ def test_a_database_that_refuses_says_why(machine: Machine, tmp_path: Path) -> N
         load(url_of(machine).replace("/postgres?", "/nowhere?"), file)
 
 
-def test_a_backup_that_cannot_be_written_leaves_the_old_one(machine: Machine) -> None:
-    file = machine.home / "kept.dump"
+def test_a_backup_that_cannot_be_written_leaves_the_old_one(machine: Machine, tmp_path: Path) -> None:
+    file = tmp_path / "kept.dump"
     file.write_bytes(b"the last good one")
-    (machine.home / "kept.dump.part").mkdir()
+    (tmp_path / "kept.dump.part").mkdir()
     done = machine.run("backup", str(file))
     assert done.returncode == 1
     assert file.read_bytes() == b"the last good one"

@@ -14,7 +14,7 @@ from headwater.client.ask import ask
 LINEAGE = {"node": "dataset:file:/out", "depth": 5}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     made = Machine(tmp_path_factory.mktemp("original"))
     made.up()

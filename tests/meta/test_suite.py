@@ -56,6 +56,34 @@ def test_a_test_that_fails(tmp_path: Path, said) -> None:
     assert out.endswith("test_planted.py::test_bad\nflaky: 0\n1 passed, 1 failed\n")
 
 
+MEETS = """
+import sys, time
+from pathlib import Path
+here, name, others = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
+(here / name).touch()
+ends = time.monotonic() + 20
+while not all((here / other).exists() for other in others):
+    if time.monotonic() > ends:
+        sys.exit(3)
+    time.sleep(0.02)
+time.sleep(0.5 if "idle" in name else 2)
+sys.exit(2 if name == "idle" and (here / "late").exists() else 0)
+"""
+
+
+def test_one_that_waits_runs_beside_two_that_work_and_no_fourth_does(tmp_path: Path, said) -> None:
+    """Two stages that work and one that waits meet; what would be a fourth begins when one has ended."""
+    (tmp_path / "meets.py").write_text(MEETS)
+    words = "command=(sys.executable, '{here}/meets.py', '{here}', "
+    code, out = said(
+        f"Stage('idle', {words}'idle', 'work-1', 'work-2'), waits=True)",
+        f"Stage('late', {words}'late'), waits=True)",
+        f"Stage('work-1', {words}'work-1', 'idle', 'work-2'))",
+        f"Stage('work-2', {words}'work-2', 'idle', 'work-1'))",
+    )
+    assert code == 0, out
+
+
 def test_a_test_that_passes_when_it_is_alone(tmp_path: Path, said) -> None:
     mark = tmp_path / "mark"
     (tmp_path / "test_planted.py").write_text(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fixtures.pipeline import FAST
+from tests.fixtures.query_logs import price_list
 
 from headwater.cli import main
 from headwater.pipeline.tables import Change, Table
@@ -57,5 +58,6 @@ if __name__ == "__main__":
     settings = FAST | {"spark.driver.extraJavaOptions": options}
     properties = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
     words = ["sync", "query-log", "--source", "bigquery", "--input", given, "--store", store, "--no-publish", "--json"]
+    words += ["--prices", str(price_list(Path(store).parent))]
     sys.argv[1:] = [*words, "--master", "local[2]", *properties]
     main()

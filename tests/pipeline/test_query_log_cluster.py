@@ -16,7 +16,7 @@ import pyspark
 import pytest
 from tests.fixtures.pipeline import FAST
 from tests.fixtures.processes import free_port
-from tests.fixtures.query_logs import bigquery_jobs, json_lines
+from tests.fixtures.query_logs import bigquery_jobs, json_lines, price_list
 from tests.pipeline.test_query_log_sync import tables
 from tests.scale import full
 
@@ -113,7 +113,8 @@ def told(command: Sequence[object], home: Path) -> dict[str, Any]:
 
 
 def words(log: Path, store: Path) -> list[object]:
-    return ["sync", "query-log", "--source", "bigquery", "--input", log, "--store", store, "--no-publish", "--json"]
+    asked = ["sync", "query-log", "--source", "bigquery", "--input", log, "--store", store]
+    return [*asked, "--prices", price_list(store.parent), "--no-publish", "--json"]
 
 
 def test_a_standalone_cluster_through_spark_submit(

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.fixtures.pipeline import FAST
+from tests.fixtures.query_logs import price_list
 from typer.testing import CliRunner
 
 from headwater.cli.program import program
@@ -86,8 +87,6 @@ def columns(ask: Any, node: str) -> set[tuple[str, str]]:
 def test_bigquery_to_published_lineage_usage_and_cost(
     spark: Any, bigquery_log: Path, tmp_path: Path, server_url: str, ask: Any
 ) -> None:
-    prices = tmp_path / "prices.yaml"
-    prices.write_text("currency: USD\ncompute:\n  - source: bigquery\n    per_tib_billed: 6.25\n", encoding="utf-8")
     given = (
         "--source",
         "bigquery",
@@ -98,7 +97,7 @@ def test_bigquery_to_published_lineage_usage_and_cost(
         "--url",
         server_url,
         "--prices",
-        prices,
+        price_list(tmp_path),
     )
     told = in_its_own_process(tmp_path, *given)
     assert (told["files"], told["rows"], told["days"], told["unpublished_days"]) == (4, 60, 4, 0)
@@ -139,10 +138,14 @@ def test_bigquery_to_published_lineage_usage_and_cost(
     assert again["published"]["events"] == 0
 
 
-def test_postgresql_to_published_lineage(
-    spark: Any, postgres_log: Path, tmp_path: Path, server_url: str, ask: Any
+def test_postgresql_to_published_lineage_by_a_server_that_was_away(
+    spark: Any, postgres_log: Path, tmp_path: Path, server_url: str, ask: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The log that a real PostgreSQL wrote."""
+    """The log that a real PostgreSQL wrote. A server that is away costs nothing but the publishing."""
+    from headwater.pipeline.query_log import publish
+
+    real = publish.publish_runs
+    monkeypatch.setattr(publish, "publish_runs", lambda *given, **named: real(*given, **named, patience=0.1))
     namespace = "postgres://db.example:5432"
     given = (
         "--source",
@@ -154,10 +157,14 @@ def test_postgresql_to_published_lineage(
         "--store",
         tmp_path / "store",
     )
+    with pytest.raises(ServerUnavailable):
+        headwater(*given, "--url", "http://127.0.0.1:9")
     told = headwater(*given, "--no-publish")
+    assert (told["files"], told["files_known"]) == (0, 1)
     assert (told["published"], told["unpublished_days"]) == (None, 1)
     told = headwater(*given, "--url", server_url)
     assert (told["files"], told["files_known"], told["unpublished_days"]) == (0, 1, 0)
+    assert told["published"]["accepted"] > 0
     assert told["published"]["refused"] == 0
     found = {row["name"]: row for row in ask("/usage", namespace=namespace)["datasets"]}
     assert set(found) == {"postgres.public.orders", "postgres.public.per_day"}
@@ -165,39 +172,6 @@ def test_postgresql_to_published_lineage(
     assert (per_day["writes"], per_day["reads"]) == (3, 1)
     assert ("orders", "per_day") in edges(ask, per_day["id"])
     assert {("amount", "total"), ("day", "day")} <= columns(ask, per_day["id"])
-
-
-def test_a_server_that_is_away_costs_nothing_but_the_publishing(
-    spark: Any, bigquery_log: Path, tmp_path: Path, server_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from headwater.pipeline.query_log import publish
-
-    real = publish.publish_runs
-    monkeypatch.setattr(publish, "publish_runs", lambda *given, **named: real(*given, **named, patience=0.1))
-    given = ("--source", "bigquery", "--input", bigquery_log / "jobs-1.json", "--store", tmp_path / "store")
-    with pytest.raises(ServerUnavailable):
-        headwater(*given, "--url", "http://127.0.0.1:9")
-    told = headwater(*given, "--url", server_url)
-    assert (told["files"], told["files_known"], told["unpublished_days"]) == (0, 1, 0)
-    assert told["published"]["accepted"] > 0
-
-
-def test_what_is_said_to_people(spark: Any, bigquery_log: Path, tmp_path: Path) -> None:
-    words = [
-        "sync",
-        "query-log",
-        "--source",
-        "bigquery",
-        "--input",
-        str(bigquery_log),
-        "--store",
-        str(tmp_path / "store"),
-        "--no-publish",
-    ]
-    told = CliRunner().invoke(program, words, catch_exceptions=False)
-    assert told.stdout.startswith("60 rows of 4 files: 4 days, ")
-    assert "could not be used: the table `quarantine` has the reasons" in told.stdout
-    assert "4 days are not published yet" in told.stdout
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 from tests.fixtures.pipeline import FAST
-from tests.pipeline.test_query_log_sync import tables
+from tests.fixtures.query_logs import price_list
+from tests.pipeline.test_query_log_sync import PRICED, tables
 
 from headwater.errors import HeadwaterError, InvalidQuestion, NotFound, ServerUnavailable, StageFailed
 from headwater.pipeline.query_log import follow as module
@@ -60,7 +61,7 @@ class Following:
                 spark,
                 str(store),
                 Asked("bigquery", tuple(map(str, inputs))),
-                Settings(),
+                PRICED,
                 publisher,
                 self._show,
                 every=0.3,
@@ -152,6 +153,7 @@ def in_its_own_process(folder: Path, store: Path, home: Path) -> "subprocess.Pop
     properties = [word for name, value in FAST.items() for word in ("--conf", f"{name}={value}")]
     command = [sys.executable, "-m", "headwater", "sync", "query-log", "--source", "bigquery"]
     more = ["--input", folder, "--store", store, "--master", "local[2]", "--no-publish", "--json"]
+    more += ["--prices", price_list(home)]
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE_"))}
     return subprocess.Popen(
         [*command, *map(str, more), "--follow", "--every", "0.5", *properties],

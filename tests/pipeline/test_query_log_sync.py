@@ -5,14 +5,17 @@ import json
 import random
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+import yaml
 from pyspark.errors import PySparkValueError
 from tests.fixtures.pipeline import content
-from tests.fixtures.query_logs import BEGIN, json_lines
+from tests.fixtures.query_logs import BEGIN, PRICES, bigquery_files, json_lines, price_list
 from tests.scale import full
+from typer.testing import CliRunner
 
+from headwater.cli.program import program
 from headwater.errors import InvalidQuestion, NotFound, StageFailed
 from headwater.pipeline import one_task
 from headwater.pipeline.folder import LocalFolder
@@ -28,6 +31,8 @@ pytestmark = pytest.mark.spark
 
 # `at` is when something was put into quarantine; the files and batches of an execution are not what it is.
 LASTING = [table for table in S.TABLES if table not in {S.LANDED, S.REREAD}]
+DAY_TWO = BEGIN + dt.timedelta(days=1)
+PRICED = Settings(prices=parse(yaml.safe_load(PRICES)))
 PASSING = {S.QUARANTINE.name: ("at", "file", "digest"), S.EXECUTIONS.name: ("file",)}
 
 
@@ -39,9 +44,7 @@ def tables(spark: Any, path: Path) -> dict[str, list[str]]:
 def synced(
     spark: Any, path: Path, *inputs: object, show: Any = lambda _: None, settings: Settings | None = None, **asked: Any
 ) -> Synced:
-    return sync(
-        spark, str(path), Asked("bigquery", tuple(map(str, inputs)), **asked), settings or Settings(), None, show
-    )
+    return sync(spark, str(path), Asked("bigquery", tuple(map(str, inputs)), **asked), settings or PRICED, None, show)
 
 
 @pytest.fixture(scope="module")
@@ -63,14 +66,32 @@ def test_what_comes_out(expected: dict[str, list[str]]) -> None:
     assert usage["acme.shop.daily"]["reads_by_people"] > 0
 
 
+@pytest.fixture(scope="module")
+def in_many_tasks(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The store of a log that is taken in as a large one is: with exchanges, broadcasts, and plans that are made again on the way. What the command printed."""
+    folder = tmp_path_factory.mktemp("many")
+    bigquery_files(folder / "jobs")
+    words = ["sync", "query-log", "--source", "bigquery", "--input", str(folder / "jobs"), "--no-publish"]
+    words += ["--store", str(folder / "store"), "--prices", str(price_list(folder))]
+    nothing_recorded = {"OPENLINEAGE_DISABLED": "true", "HEADWATER_URL": "", "HEADWATER_HOME": str(folder / "home")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(one_task, "BYTES", -1)
+        patch.setattr(one_task, "planned_for_one_task", None)  # nothing is
+        told = CliRunner(env=nothing_recorded).invoke(program, words, catch_exceptions=False)
+    return folder / "store", told.stdout
+
+
 def test_many_tasks_end_as_one_does(
-    spark: Any, bigquery_log: Path, tmp_path: Path, expected: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+    spark: Any, in_many_tasks: tuple[Path, str], expected: dict[str, list[str]]
 ) -> None:
-    """As a log that is large is taken in: with exchanges, broadcasts, and plans that are made again on the way."""
-    monkeypatch.setattr(one_task, "BYTES", -1)
-    monkeypatch.setattr(one_task, "planned_for_one_task", None)  # nothing is
-    synced(spark, tmp_path / "store", bigquery_log)
-    assert tables(spark, tmp_path / "store") == expected
+    assert tables(spark, in_many_tasks[0]) == expected
+
+
+def test_what_is_said_to_people(in_many_tasks: tuple[Path, str]) -> None:
+    said = in_many_tasks[1]
+    assert said.startswith("60 rows of 4 files: 4 days, ")
+    assert "could not be used: the table `quarantine` has the reasons" in said
+    assert "4 days are not published yet" in said
 
 
 class PowerCut(RuntimeError):
@@ -118,86 +139,105 @@ def test_killed_at_every_boundary_and_before_every_commit_it_ends_the_same(
     assert manifest["state"]["behind"] == []
 
 
-def test_increments_in_any_order_with_duplicates_end_the_same(
-    spark: Any, bigquery_log: Path, tmp_path: Path, expected: dict[str, list[str]]
-) -> None:
-    chance = random.Random(7)
-    files = sorted(bigquery_log.iterdir())
-    chance.shuffle(files)
-    shutil.copy(files[0], bigquery_log / "again.json")
-    store = tmp_path / "store"
-    synced(spark, store, files[0])
-    told = synced(spark, store, files[1], files[2], batch_files=1)
-    assert (told.files, told.batches) == (2, 2)
-    told = synced(spark, store, bigquery_log)
-    assert (told.files, told.files_known, told.batches) == (2, 3, 1)
-    assert tables(spark, store) == expected
+class Grown(NamedTuple):
+    """A store after four calls: what each did, how many stages the last began, and the versions of its tables before and after that."""
+
+    store: Path
+    resumed: Synced
+    again: Synced
+    nothing: Synced
+    begun_by_nothing: list[str]
+    versions: tuple[int, int]
 
 
-def test_a_rerun_changes_nothing_and_opens_nothing(spark: Any, bigquery_log: Path, tmp_path: Path) -> None:
-    first = bigquery_log / "jobs-1.json"
-    assert synced(spark, tmp_path / "store", first).files == 1
-    version = Store(spark, str(tmp_path / "store")).version
-    first.write_bytes(first.read_bytes())
-    stages: list[str] = []
-    modified = first.stat().st_mtime_ns
-    again = synced(spark, tmp_path / "store", first, show=lambda told: stages.append(told.stage))
-    assert modified == first.stat().st_mtime_ns
-    # It was written anew, so it is read anew; what it says was known.
-    assert again.files == 1
-    before = tables(spark, tmp_path / "store")
-    stages.clear()
-    again = synced(spark, tmp_path / "store", first, show=lambda told: stages.append(told.stage))
-    assert (again.files, again.files_known, again.rows, stages) == (0, 1, 0, [])
-    assert tables(spark, tmp_path / "store") == before
-    assert Store(spark, str(tmp_path / "store")).version > version
+@pytest.fixture(scope="module")
+def grown(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Grown:
+    """A log that comes in pieces, in any order: the first call dies; its file is gone when the second comes; then one is written anew, and one twice."""
+    folder = tmp_path_factory.mktemp("grown")
+    log, store = bigquery_files(folder / "jobs"), folder / "store"
+    files = sorted(log.iterdir())
+    random.Random(7).shuffle(files)
 
-
-def test_since_and_until_and_then_the_rest(
-    spark: Any, bigquery_log: Path, tmp_path: Path, expected: dict[str, list[str]]
-) -> None:
-    middle = BEGIN + dt.timedelta(days=1)
-    store = tmp_path / "store"
-    told = synced(spark, store, bigquery_log, since=middle, until=middle + dt.timedelta(days=1))
-    rows = [json.loads(row) for row in tables(spark, store)["executions"]]
-    # From the 22nd job, at 08:30, to the 42nd, at 07:50.
-    assert told.rows == len(rows) == 21
-    assert all(middle <= dt.datetime.fromisoformat(row["started_at"]) < middle + dt.timedelta(days=1) for row in rows)
-    again = synced(
-        spark, store, bigquery_log, since=middle + dt.timedelta(hours=1), until=middle + dt.timedelta(hours=2)
-    )
-    assert (again.files, again.files_known) == (0, 4)
-    assert synced(spark, store, bigquery_log).rows == 60
-    assert tables(spark, store) == expected
-
-
-def test_money_follows_the_prices(spark: Any, bigquery_log: Path, tmp_path: Path) -> None:
-    def billed(price: float) -> Settings:
-        return Settings(prices=parse({"currency": "USD", "compute": [{"source": "bigquery", "per_tib_billed": price}]}))
-
-    first, second = bigquery_log / "jobs-0.json", bigquery_log / "jobs-1.json"
-    plain, changed = tmp_path / "plain", tmp_path / "changed"
-    synced(spark, plain, bigquery_log / "jobs-[01].json", settings=billed(6.25))
-    synced(spark, changed, first, settings=billed(100))
-    synced(spark, changed, first, second, settings=billed(6.25))
-    assert tables(spark, changed) == tables(spark, plain)
-    days = Store(spark, str(plain)).read(S.DAILY).agg({"money": "sum", "bytes_billed": "sum"}).first()
-    assert days[0] == pytest.approx(days[1] / 2**40 * 6.25) or days[1] == pytest.approx(days[0] / 2**40 * 6.25)
-
-
-def test_what_an_earlier_call_left_is_ended_before_anything_else(
-    spark: Any, bigquery_log: Path, tmp_path: Path
-) -> None:
     def dies(told: Progress) -> None:
         if (told.what, told.stage) == ("ended", "shapes"):
             raise PowerCut
 
     with pytest.raises(PowerCut):
-        synced(spark, tmp_path / "store", bigquery_log / "jobs-0.json", show=dies)
-    (bigquery_log / "jobs-0.json").unlink()
-    told = synced(spark, tmp_path / "store", bigquery_log / "jobs-1.json")
-    assert (told.resumed, told.files, told.batches, told.rows) == (True, 2, 2, 30)
+        synced(spark, store, files[0], show=dies)
+    files[0].rename(folder / "kept.json")
+    resumed = synced(spark, store, files[1], files[2], batch_files=1)
+    (folder / "kept.json").rename(log / "again.json")
+    shutil.copy(log / "again.json", log / "and_again.json")
+    files[1].write_bytes(files[1].read_bytes())
+    again = synced(spark, store, log)
+    version, stages = Store(spark, str(store)).version, []
+    nothing = synced(spark, store, log, show=lambda told: stages.append(told.stage))
+    return Grown(store, resumed, again, nothing, stages, (version, Store(spark, str(store)).version))
+
+
+def test_what_an_earlier_call_left_is_ended_before_anything_else(grown: Grown) -> None:
+    told = grown.resumed
+    assert (told.resumed, told.files, told.batches, told.rows) == (True, 3, 3, 45)
     assert told.watermark is not None
+
+
+def test_increments_in_any_order_with_duplicates_end_the_same(
+    spark: Any, grown: Grown, expected: dict[str, list[str]]
+) -> None:
+    """Of what came last, one file was written anew, so it is read anew; one is there twice; what they say was known, but for the fourth."""
+    told = grown.again
+    assert (told.files, told.files_known, told.batches, told.rows) == (4, 1, 1, 60)
+    assert tables(spark, grown.store) == expected
+
+
+def test_a_rerun_changes_nothing_and_opens_nothing(grown: Grown) -> None:
+    told = grown.nothing
+    assert (told.files, told.files_known, told.rows, grown.begun_by_nothing) == (0, 5, 0, [])
+    assert grown.versions[0] == grown.versions[1]
+
+
+class InWindows(NamedTuple):
+    """A store into which the second day came first, at another price; the answers of three calls, and what ran after the first."""
+
+    store: Path
+    day: Synced
+    within: Synced
+    rest: Synced
+    ran: list[str]
+
+
+@pytest.fixture(scope="module")
+def in_windows(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> InWindows:
+    folder = tmp_path_factory.mktemp("windows")
+    log, store = bigquery_files(folder / "jobs"), folder / "store"
+    dear = Settings(prices=parse(yaml.safe_load(PRICES.replace("6.25", "100"))))
+    day = synced(spark, store, log, since=DAY_TWO, until=DAY_TWO + dt.timedelta(days=1), settings=dear)
+    ran = tables(spark, store)["executions"]
+    hours = {"since": DAY_TWO + dt.timedelta(hours=1), "until": DAY_TWO + dt.timedelta(hours=2)}
+    within = synced(spark, store, log, settings=dear, **hours)
+    return InWindows(store, day, within, synced(spark, store, log), ran)
+
+
+def test_since_and_until_and_then_the_rest(spark: Any, in_windows: InWindows, expected: dict[str, list[str]]) -> None:
+    rows = [json.loads(row) for row in in_windows.ran]
+    # From the 22nd job, at 08:30, to the 42nd, at 07:50.
+    assert in_windows.day.rows == len(rows) == 21
+    starts = [dt.datetime.fromisoformat(row["started_at"]) for row in rows]
+    assert all(DAY_TWO <= started < DAY_TWO + dt.timedelta(days=1) for started in starts)
+    assert (in_windows.within.files, in_windows.within.files_known) == (0, 4)
+    assert in_windows.rest.rows == 60
+    assert tables(spark, in_windows.store) == expected
+
+
+def test_money_follows_the_prices(in_windows: InWindows, expected: dict[str, list[str]], spark: Any) -> None:
+    """What was taken in at another price costs what it costs at this one."""
+    before = [json.loads(row) for row in in_windows.ran]
+    after = [json.loads(row) for row in tables(spark, in_windows.store)["executions"]]
+    for rows, price in ((before, 100), (after, 6.25)):
+        assert all(row["money"] == pytest.approx(row["bytes_billed"] / 2**40 * price, abs=1e-9) for row in rows)
+        assert any(row["money"] for row in rows)
+    days = Store(spark, str(in_windows.store)).read(S.DAILY).agg({"money": "sum", "bytes_billed": "sum"}).first()
+    assert days["sum(money)"] == pytest.approx(days["sum(bytes_billed)"] / 2**40 * 6.25)
 
 
 def test_a_log_of_nothing_usable_is_quarantined_and_ends(spark: Any, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ class _Running:
 
 
 class Lanes:
-    """Runs stages, `count` at a time, in the given order as far as `after` and `alone` allow.
+    """Runs stages, `count` at a time, in the given order as far as `after` and `alone` allow; where lanes are several, one more that `waits` beside them.
 
     A stage whose predecessor failed is not started and says so. `announce` is called with each outcome as it ends.
     """
@@ -75,13 +75,21 @@ class Lanes:
         return next((name for name in stage.after if name in ended and ended[name].code != 0), "")
 
     def _next(self, waiting: Sequence[Stage], ended: dict[str, Outcome]) -> Stage | None:
-        if len(self._running) >= self.count or any(running.outcome.stage.alone for running in self._running.values()):
+        if any(running.outcome.stage.alone for running in self._running.values()):
             return None
         names = {stage.name for stage in waiting} | self._running.keys()
-        for stage in waiting:
-            if not names & set(stage.after) and not (stage.alone and self._running):
-                return stage
-        return None
+        ready = [stage for stage in waiting if not names & set(stage.after) and not (stage.alone and self._running)]
+        # Those that wait, one after the other, fill what the lanes leave; without others, they are as others.
+        among = [stage for stage in ready if self._has_room(stage)]
+        if not among and len(self._running) < self.count:
+            among = ready
+        return among[0] if among else None
+
+    def _has_room(self, stage: Stage) -> bool:
+        if self.count == 1:
+            return not self._running
+        alike = sum(running.outcome.stage.waits == stage.waits for running in self._running.values())
+        return len(self._running) <= self.count and alike < (1 if stage.waits else self.count)
 
     def _log(self, stage: Stage) -> Path:
         return self.folder / stage.name / "log"

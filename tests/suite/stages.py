@@ -19,6 +19,7 @@ class Stage:
 
     `tests`: paths for pytest; what another stage names below one of them is that stage's. `command`: any other program, run in the root.
     `after`: names of stages that must have passed. `alone`: nothing else runs meanwhile. `check`: also a part of `make check`.
+    `waits`: for a network, a server or a browser, more than it works; it runs beside others without taking their lane.
     `limit`: seconds after which it is ended and counts as failed. `repeatable`: a command that is run again when it fails.
     """
 
@@ -27,6 +28,7 @@ class Stage:
     command: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     alone: bool = False
+    waits: bool = False
     check: bool = False
     limit: float = 1200
     repeatable: bool = False
@@ -48,13 +50,19 @@ STAGES = (
     Stage("unit", tests=("tests/unit", "tests/meta"), check=True),
     Stage("types", command=(str(_BIN / "mypy"),), check=True),
     Stage("page", command=script("build-web")),
-    Stage("airflow", command=script("airflow")),
-    Stage("rabbitmq", command=script("rabbitmq")),
+    Stage("airflow", command=script("airflow"), waits=True),
+    Stage("rabbitmq", command=script("rabbitmq"), waits=True),
     Stage("lake", command=script("lake"), after=("java",)),
-    Stage("dbt", command=script("warehouse", "environment")),
-    Stage("prometheus", command=script("prometheus")),
-    Stage("chromium", command=script("chromium")),
+    Stage("dbt", command=script("warehouse", "environment"), waits=True),
+    Stage("prometheus", command=script("prometheus"), waits=True),
+    Stage("chromium", command=script("chromium"), waits=True),
     # Tests, the longest first.
+    Stage(
+        "acceptance",
+        tests=("tests/acceptance",),
+        after=("java", "page", "rabbitmq", "prometheus", "lake", "chromium"),
+        waits=True,
+    ),
     Stage("demo", tests=("tests/acceptance/test_flights.py", "tests/examples/flights"), after=("java", "page")),
     Stage("examples", tests=("tests/examples",), after=("java", "page", "dbt")),
     Stage(
@@ -69,9 +77,6 @@ STAGES = (
         after=("java", "page"),
     ),
     Stage("pipeline", tests=("tests/pipeline",), after=("java", "page")),
-    Stage(
-        "acceptance", tests=("tests/acceptance",), after=("java", "page", "rabbitmq", "prometheus", "lake", "chromium")
-    ),
     Stage("lake-tables", tests=("tests/capture/spark/test_lake.py",), after=("java", "lake")),
     Stage("in-airflow", tests=("tests/acceptance/airflow",), after=("airflow", "page", "java")),
     Stage("api", tests=("tests/api",), after=("page",)),
@@ -85,10 +90,11 @@ STAGES = (
             "tests/api/plans/test_backfill_cli.py",
             "tests/api/listeners/test_deliveries.py",
         ),
+        waits=True,
     ),
     Stage("fuzz", tests=("tests/api/serve/test_fuzz.py",), after=("page",)),
-    Stage("contract", tests=("tests/contract",), after=("java", "page", "rabbitmq")),
-    Stage("page-browser", command=script("browse-web"), after=("page", "chromium"), repeatable=True),
+    Stage("contract", tests=("tests/contract",), after=("java", "page", "rabbitmq"), waits=True),
+    Stage("page-browser", command=script("browse-web"), after=("page", "chromium"), repeatable=True, waits=True),
     Stage("page-checks", command=script("check-web"), after=("page",)),
     Stage("docs", command=script("docs"), repeatable=True),
     Stage("monitoring", command=script("lint-monitoring"), after=("page", "prometheus")),

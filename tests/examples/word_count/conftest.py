@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ SHOWN = {
 class Quarter:
     """The data, and what the server says of it."""
 
-    def __init__(self, url: str, data: Path) -> None:
-        self.url, self.data = url, data
+    def __init__(self, url: str, data: Path, jvm: str) -> None:
+        self.url, self.data, self.jvm = url, data, jvm
         self.states: dict[str, Any] = {}
         self.wrong: Any = None
         self.said = ""
@@ -36,9 +37,14 @@ class Quarter:
         """The driver's stdout."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("HEADWATER_", "OPENLINEAGE_", "PYSPARK_"))}
         folder = self.data.parent
-        environ = kept | {"HEADWATER_URL": self.url, "HEADWATER_SPOOL": str(folder / "spool"), "HOME": str(folder)}
+        environ = kept | {
+            "HEADWATER_URL": self.url,
+            "HEADWATER_JVM": self.jvm,
+            "HEADWATER_SPOOL": str(folder / "spool"),
+            "HOME": str(folder),
+        }
         done = subprocess.run(
-            ["headwater", "jvm", "--", sys.executable, EXAMPLE / "run.py", "--data", self.data, *words],
+            [sys.executable, EXAMPLE / "run.py", "--data", self.data, *words],
             env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1200, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr[-4000:]
@@ -84,11 +90,25 @@ class Quarter:
 
 
 @pytest.fixture(scope="module")
-def quarter(server_process: str, migrated: Any, run: Any, tmp_path_factory: pytest.TempPathFactory) -> Quarter:
-    """Made in two stages of a feed in which the articles of 29 January lost their spaces; that was found, and repaired."""
+def jvm() -> Iterator[str]:
+    """The folder of a JVM that the packages of all stages share."""
     pytest.importorskip("pyspark")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("HEADWATER_", "OPENLINEAGE_", "PYSPARK_"))}
+    command = ["headwater", "jvm", "--", "bash", "-c", 'echo "$HEADWATER_JVM"; cat']
+    with subprocess.Popen(command, env=kept, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as held:
+        assert held.stdin is not None
+        assert held.stdout is not None
+        yield held.stdout.readline().strip()
+        held.stdin.close()
+
+
+@pytest.fixture(scope="module")
+def quarter(
+    server_process: str, migrated: Any, run: Any, jvm: str, tmp_path_factory: pytest.TempPathFactory
+) -> Quarter:
+    """Made in two stages of a feed in which the articles of 29 January lost their spaces; that was found, and repaired."""
     run(empty(migrated))
-    found = Quarter(server_process, tmp_path_factory.mktemp("word_count") / "data")
+    found = Quarter(server_process, tmp_path_factory.mktemp("word_count") / "data", jvm)
     found.drive("--stages", "first", "--corrupt", "2019-01-29")
     found.states["first"] = {entity: found.status(entity) for entity in SHOWN}
     found.drive("--stages", "rest", "--corrupt", "2019-01-29")

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.events import columns, dataset, encoded, facet, parent, run_event, schema
 from tests.fixtures.postgres import empty
+from tests.scale import full
 
 from headwater.intake.events.accept import Intake
 from headwater.intake.upkeep.rebuild import fingerprints, rebuild
@@ -169,7 +170,7 @@ def events(draw: Any) -> dict[str, Any]:
 
 
 @settings(
-    max_examples=60,
+    max_examples=full(60, 20),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],

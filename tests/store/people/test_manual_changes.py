@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.events import dataset, facet, run_event, schema
 from tests.fixtures.postgres import empty
+from tests.scale import full
 
 from headwater.client import event as event_builders
 from headwater.errors import HeadwaterError, InvalidChange, NotFound
@@ -107,7 +108,7 @@ async def _all(database: Database, steps: list[Any]) -> None:
 
 
 @settings(
-    max_examples=80,
+    max_examples=full(80, 25),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
@@ -122,7 +123,7 @@ def test_a_rebuild_makes_the_same_tables(database: Database, run: Any, steps: li
 
 
 @settings(
-    max_examples=40,
+    max_examples=full(40, 15),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.events import RUN, dataset, facet, run_event
 from tests.fixtures.postgres import empty
+from tests.scale import full
 
 from headwater.answer.lineage import catalog, lineage, runs
 from headwater.answer.people import identity as answers
@@ -105,7 +106,7 @@ def told(draw: Any) -> dict[str, Any]:
 
 
 @settings(
-    max_examples=40,
+    max_examples=full(40, 15),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],

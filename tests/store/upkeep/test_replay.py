@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.events import RUN, columns, dataset, facet, run_event, schema
 from tests.fixtures.postgres import empty
+from tests.scale import full
 from tests.store.events.test_projection import events as anything
 from tests.store.people.test_manual_changes import said
 
@@ -177,7 +178,7 @@ def test_until_now_is_everything(database: Database, other: Callable[[], Databas
 
 
 @settings(
-    max_examples=12,
+    max_examples=full(12, 6),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
@@ -225,7 +226,7 @@ async def tell(database: Database, steps: list[Any]) -> None:
 
 
 @settings(
-    max_examples=40,
+    max_examples=full(40, 15),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],

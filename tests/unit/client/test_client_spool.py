@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.scale import full
 
 from headwater.client import spool as spools
 from headwater.client.backlog import waiting
@@ -31,7 +32,7 @@ def segments(folder: Path) -> list[Path]:
 
 
 @given(given_records=records, size=st.integers(1, 10), segment_bytes=st.integers(30, 4000))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=full(40, 15))
 def test_what_goes_in_comes_out_in_order(given_records: list[bytes], size: int, segment_bytes: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         spool = Spool(Path(folder), segment_bytes=segment_bytes)
@@ -45,7 +46,7 @@ def test_what_goes_in_comes_out_in_order(given_records: list[bytes], size: int, 
 
 
 @given(given_records=records, cut=st.integers(0, 2000), garbage=st.binary(max_size=40))
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=full(80, 30))
 def test_a_torn_tail_costs_only_the_torn_records(given_records: list[bytes], cut: int, garbage: bytes) -> None:
     """Cut the file anywhere, add anything: every record that is still whole comes out, in order, and reading ends."""
     with tempfile.TemporaryDirectory() as folder:
@@ -173,7 +174,7 @@ def test_kill_9_loses_nothing_that_was_appended(tmp_path: Path) -> None:
     damage=st.lists(st.tuples(st.integers(0, 4000), st.integers(0, 255)), max_size=6),
     cut=st.integers(0, 300),
 )
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=full(100, 30))
 def test_damage_anywhere_costs_only_what_it_hit(
     given_records: list[bytes], zeros: int, damage: list[tuple[int, int]], cut: int
 ) -> None:

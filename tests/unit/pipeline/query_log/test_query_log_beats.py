@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.scale import full
 
 from headwater.pipeline.query_log import beats
 from headwater.pipeline.query_log.recurrence import judged
@@ -85,7 +86,7 @@ def test_people_at_work_have_no_rhythm(a_day: int) -> None:
         assert beats.rhythm(runs, len(runs), runs[-1]).period is None, seed
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=full(200, 60), deadline=None)
 @given(
     st.lists(st.integers(0, 60 * beats.DAY), min_size=1, max_size=300, unique=True).map(sorted),
     st.integers(0, 30 * beats.DAY),
