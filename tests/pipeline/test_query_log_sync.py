@@ -230,7 +230,7 @@ def test_since_and_until_and_then_the_rest(spark: Any, in_windows: InWindows, ex
 
 
 def test_money_follows_the_prices(in_windows: InWindows, expected: dict[str, list[str]], spark: Any) -> None:
-    """What was taken in at another price costs what it costs at this one."""
+    """An execution that was taken in at another price costs what this one makes of it."""
     before = [json.loads(row) for row in in_windows.ran]
     after = [json.loads(row) for row in tables(spark, in_windows.store)["executions"]]
     for rows, price in ((before, 100), (after, 6.25)):
