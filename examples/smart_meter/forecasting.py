@@ -1,6 +1,6 @@
 """Tomorrow's consumption of each delivery point, in quarters of an hour: what people did at this time, put right for the temperature.
 
-The base of a quarter is the mean of the same local quarter one to four weeks before. What the weather adds is one number a delivery
+The base of a quarter is the mean of the same local quarter one to four weeks before. The weather adds one number a delivery
 point: Wh for each degree that it is colder (below 16 °C) than it was in the base's weeks, fitted by least squares over the days before.
 Each forecast says how well this did on the last week, which the fit did not see, beside the plainest forecast there is (the same quarter
 a week ago). It is simple on purpose: what the example shows is where a forecast comes from.

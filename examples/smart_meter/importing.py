@@ -90,7 +90,7 @@ class Import:
             return step.output(target, fingerprint=True)
 
     def _anew(self, held: dict[str, Held], item: Item, file: Path, work: Callable[[bool], bool]) -> bool:
-        """Do the work unless its content was imported before; whether it was done. What was imported elsewhere (the data folder is another,
+        """Do the work unless its content was imported before; return whether it was done. A file imported elsewhere (the data folder is another,
         or its import ended halfway) is imported here too, which is on record as forced.
         """
         if not work(file.name in self.forced) and (item.fingerprint in held or not work(True)):

@@ -1,7 +1,7 @@
 """The folders of the flow: one for each stage, and the index of the current items.
 
 Data of an import is never overwritten: series, delivery points and forecasts of one import lie under `import=RUN`, so an item, once
-made, stays what it was. Which items are current is in `items.json`, since one import reads what an earlier one made.
+made, stays what it was. The current items are in `items.json`, since one import reads what an earlier one made.
 """
 
 import json

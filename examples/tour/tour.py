@@ -3,7 +3,7 @@
     python examples/tour/tour.py                       # against the server that `headwater up` started
     python examples/tour/tour.py --chapters run repair
 
-Each step is a command as you would type it. What it prints is checked; the tour stops at the first answer that is not the expected one.
+Each step is a command as you would type it. Its output is checked; the tour stops at the first answer that is not the expected one.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Weeks in minutes: what happens when, and the server's log with those times in the place of the real ones.
 
-Events run one after another, as fast as they go. What the server wrote during one is moved as a whole to the time the event was for: order,
+Events run one after another, as fast as they go. The lines of the server during one are moved as a whole to the time the event was for: order,
 distances and durations inside an event stay as they were. Nothing else of a line is touched.
 """
 

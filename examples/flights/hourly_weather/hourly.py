@@ -1,7 +1,7 @@
 """One row for every airport and every hour, whether or not the station reported.
 
 Flights are joined to weather by the hour, so a missing report would lose a flight's weather although the hour before is
-known. What describes a state of the air (temperature, wind, visibility, ...) is carried forward for at most three hours,
+known. A state of the air (temperature, wind, visibility, ...) is carried forward for at most three hours,
 and `age_hours` says how old it is. Precipitation is not carried: it is an amount that fell in its hour, and to repeat it
 would make rain. The hour is an instant (UTC), so the two hours that both read 01:00 in November stay two.
 

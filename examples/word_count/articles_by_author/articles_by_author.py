@@ -1,6 +1,6 @@
 """Articles of the feed, each under the day on which it was published in Paris.
 
-Which days, and from which instant to which each of them is, the environment says: the last Sunday of March has 23 hours.
+The environment names the days, each with its first and last instant: the last Sunday of March has 23 hours.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """The ten words that each user read most in a week, those that stand out first.
 
 In the state `estimated` reads are not counted yet: each user is assumed to read the followed authors once a day. In the state `completed` reads are
-the exact ones. How much a word stands out is taken from the month that the environment names.
+the exact ones. The prominence of a word is taken from the month that the environment names.
 """
 
 import argparse
