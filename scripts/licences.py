@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-# What packages that name none in their metadata say in the licence file that they come with.
+# The licences of packages that name none in their metadata, from the licence file that they come with.
 _READ = {"rich-click": ["MIT"]}
 
 

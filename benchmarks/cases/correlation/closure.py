@@ -28,7 +28,7 @@ from headwater.store.events.rows import CorrelationEdgeRow
 from headwater.store.lineage.correlation import BOUND
 
 STEPS = 60
-# Of one series: each step's ancestors among the steps before it, and the file.
+# The rows of one series: each step's ancestors among the steps before it, and the file.
 ROWS = STEPS * (STEPS - 1) // 2 + STEPS
 AT = "2026-01-01T00:00:00+00"
 WHEN = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)

@@ -17,7 +17,7 @@ from headwater.pipeline.session import session
 
 DAYS = 30
 DIALECTS = {"snowflake": "snowflake://org-acct", "bigquery": "bigquery", "postgres": "postgres://host:5432"}
-# How a quote is written in a string.
+# A quote in a string, by dialect.
 QUOTED = {"snowflake": "it''s", "bigquery": "it\\'s", "postgres": "it''s"}
 
 QUERY = """select c%d, date_trunc('month', t.created_at) as month,

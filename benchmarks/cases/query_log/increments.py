@@ -25,7 +25,7 @@ from headwater.pipeline.query_log.sync import sync
 from headwater.pipeline.session import session
 from headwater.pipeline.tables import Store
 
-# Of the batch under way; when something went to quarantine, and from which of several files it is told.
+# Columns that depend on the batch under way: when a row went to quarantine, and which of several files it is from.
 PASSING = {S.QUARANTINE.name: ("at", "file", "digest"), S.EXECUTIONS.name: ("file",)}
 
 

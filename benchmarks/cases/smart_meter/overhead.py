@@ -2,7 +2,7 @@
 
     python benchmarks/cases/smart_meter/overhead.py [--meters 50 --days 30 --rounds 2] [--json FILE]
 
-The three take turns, in another order each round, each on data of its own; the export is made once, beforehand. What is compared is the wall time
+The three take turns, in another order each round, each on data of its own; the export is made once, beforehand. The comparison is of the wall time
 of the whole process: `off` (OPENLINEAGE_DISABLED), `down` (nothing listens at either address), `up`. Two runs of `off` differ too: their spread is
 the noise that the others are to be seen against, and is shown.
 """

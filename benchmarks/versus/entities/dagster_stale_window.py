@@ -3,7 +3,7 @@
     python benchmarks/versus/entities/dagster_stale_window.py
 
 Its stale status leaves out a dependency on 100 upstream partitions or more, and that of an asset on itself where it has 100 or more; what is left
-out counts as FRESH. What is stale only because its input is, is FRESH too: that is meant so, for the input has not been made again yet.
+out counts as FRESH. An asset that is stale only because its input is, is FRESH too, by design: the input has not been made again yet.
 """
 
 import datetime as dt
@@ -68,7 +68,7 @@ def _days(case: dict[str, Any]) -> list[str]:
     changed = keys.ordinal(period.calendar, case["changed"])
     root = Ordinals.between(changed, changed + 1)
     wrong = tainted(graph, {"a": root}).hits[asked].instances
-    # What was made again is right.
+    # The partition that was made again is right.
     others = wrong - root if asked == "a" else wrong
     return [keys.key(period.calendar, ordinal) for ordinal in others.members().tolist()]
 

@@ -1,6 +1,6 @@
 """One demo: what another system says of a small case, what Headwater says, and what is true; shown, recorded, judged.
 
-All three give for each question the texts of the instances it asks for. What the other system said is kept in tests/cases/entities/versus, with
+All three give for each question the texts of the instances it asks for. The other system's answers are kept in tests/cases/entities/versus, with
 which the suite runs Headwater's side again without it.
 """
 

@@ -23,7 +23,7 @@ from dagster import (
 from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
 from dagster._core.loader import LoadingContextForTest
 
-# What a materialisation of all partitions of a range in one run is asked for with.
+# The tags that ask for a materialisation of all partitions of a range in one run.
 RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 FIRST = dt.date(2024, 1, 1)
 
