@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from urllib.parse import urlsplit
 
-# What a connection sends first, and then each second.
+# The bytes that a connection sends first, and then each second.
 KINDS = {
     "silent": (b"", b""),
     "half header": (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n", b""),

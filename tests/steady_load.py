@@ -1,7 +1,7 @@
 """Half an hour of load on an installed server: the slope of its memory, and retention that drops months of the log meanwhile.
 
 `python -m tests.steady_load --minutes 27`. Writers and readers in turn, at a bounded rate, over names that soon all exist. A tenth of the events is
-from months ago; `headwater retention run` drops those months again and again. What has to be true at the end: every acknowledged event that
+from months ago; `headwater retention run` drops those months again and again. These must hold at the end: every acknowledged event that
 retention may not delete is in the log, once; no reply was an error but 503 with Retry-After; the memory of the last third is not above that of the
 second by more than a tenth; and the tables are those of a second database that takes the same events, in another order, and drops no month. A
 rebuild would not do: it refuses a log whose months were dropped.

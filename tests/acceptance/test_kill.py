@@ -202,7 +202,7 @@ def rounds(machine: Machine, count: int, seed: int) -> dict[str, int]:
         assert len(kept) == len(set(kept)), f"round {number}, {what}: an event is twice in the log"
         missing = told - set(kept)
         assert not missing, f"round {number}, {what}: {len(missing)} of {len(told)} acknowledged events are lost"
-        # What is there and was never acknowledged was sent again, and is therefore acknowledged.
+        # An event that is there and was never acknowledged was sent again, and is therefore acknowledged.
         assert set(kept) == told, f"round {number}, {what}: {len(set(kept) - told)} unreported events"
         duplicates = len(kept)
     check = machine.run("rebuild", "--check", "--json")

@@ -17,7 +17,7 @@ from headwater.runner.shared_jvm import needs_own_jvm
 pytestmark = pytest.mark.spark
 
 HEAD = "metadata: {name: %s, namespace: shared, owner: me, description: One of several}\n"
-# What each package sees, written as JSON to a path relative to its folder.
+# The values that each package sees, written as JSON to a path relative to its folder.
 LOOK = """
 import json, os, sys
 from pyspark.sql import SparkSession

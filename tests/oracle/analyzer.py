@@ -1,6 +1,6 @@
 """Spark's analyzer as the oracle of column lineage: a statement and the tables it reads to the edges of its plan, as capture reads plans.
 
-Nothing is executed: the plan is parsed and analysed, commands too. What `toJSON` leaves out (an Expand's projections) is asked for.
+Nothing is executed: the plan is parsed and analysed, commands too. Parts that `toJSON` leaves out (an Expand's projections) are asked for.
 """
 
 import re

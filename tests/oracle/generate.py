@@ -458,7 +458,7 @@ class Generator:
         text = f"select {distinct}{', '.join(items)} from {source}{where}{clause if self.spark else ''}"
         scope.aliases = {}
         if self.chance(0.1) and not distinct:
-            # What a bare name means in QUALIFY depends, in Spark, on whether the SELECT list has a window too.
+            # The meaning of a bare name in QUALIFY depends, in Spark, on whether the SELECT list has a window too.
             scope.always_qualified = True
             condition = f"{self.dice.choice(['rank', 'dense_rank'])}() over ({self._specification(scope)}) < 3"
             scope.always_qualified = False

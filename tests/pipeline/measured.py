@@ -93,7 +93,7 @@ def daily(spark: SparkSession, rows: list[dict[str, Any]]) -> DataFrame:
 
 
 def cut(rows: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
-    """The same executions in other rows: each row in up to three, in another order. What adds up adds up to the same."""
+    """The same executions in other rows: each row in up to three, in another order. Sums stay the same."""
     chance = random.Random(seed)
     pieces: list[dict[str, Any]] = []
     for row in rows:

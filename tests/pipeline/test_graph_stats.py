@@ -86,7 +86,7 @@ def test_everything_of_many_graphs(spark: Any) -> None:
     datasets = found.datasets.localCheckpoint()
     assert told(datasets) == wanted
     assert [row["exact"] for row in datasets.select("exact").distinct().collect()] == [True]
-    # What hangs together, by a walk in both directions.
+    # The parts that hang together, by a walk in both directions.
     together = reached([(a, b) for a, b in edges] + [(b, a) for a, b in edges] + [(node, node) for node in alone])
     groups = collections.defaultdict(set)
     for row in datasets.collect():

@@ -116,7 +116,7 @@ def test_estimated_reach(precision: int) -> None:
         large = exact > 50
         assert large.any()
         assert np.sqrt(((guess / exact - 1)[large] ** 2).mean()) < 1.5 * error
-        # Of few, two may share a counter.
+        # Two of a few may share a counter.
         assert (np.abs(guess - exact) < 5 * error * exact + 3).all()
         # Sets of one are told right.
         assert np.abs(guess[exact == 1] - 1).max() < 0.01

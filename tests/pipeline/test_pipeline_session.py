@@ -48,7 +48,7 @@ def test_what_is_the_same_for_every_log_is_built_once(spark: Any, monkeypatch: p
         (row,) = rows.select(twice("a"), twice("b"), thrice("a")).collect()
         assert tuple(row) == (2 * first, 2 * last, 3 * first)
     assert built == ["a", "b"]
-    # What another JVM has is nothing to this one.
+    # Lookups of another JVM do not count for this one.
     kept = twice("a")
     monkeypatch.setattr(SparkContext, "_gateway", object())
     monkeypatch.setattr(F, "col", lambda name: 1)

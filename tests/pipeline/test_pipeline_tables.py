@@ -79,7 +79,7 @@ def test_a_crash_before_the_commit_leaves_the_old_state_and_is_swept(spark, stor
         assert seen.state == {}
     directories = set((tmp_path / "store" / "words").iterdir())
     assert len(directories) == 2
-    # What the crash left is of the next change: it may be at work, so it stays until that change is made.
+    # The files that the crash left belong to the next change, which may be at work: they stay until it is made.
     assert again.sweep() == 0
     with again.change() as change:
         change.append(WORDS, words(spark, c=3))
@@ -284,7 +284,7 @@ def test_small_tables_are_read_and_written_by_one_task(spark, store, tmp_path, m
     monkeypatch.setattr(one_task, "DIRECTORIES", 1)
     assert not alone((DAYS,))
     monkeypatch.undo()
-    # Of an earlier version's directories no size is known.
+    # An earlier version recorded no sizes of its directories.
     path = max((tmp_path / "store" / "_manifest").iterdir())
     told = msgspec.json.decode(path.read_bytes())
     path.write_bytes(

@@ -163,7 +163,7 @@ def test_spark_connect(spark: Any, log: Path, plain_tables: dict[str, list[str]]
     done = told([*command, *words(log, store), "--remote", address], tmp_path / "home")
     assert (done["files"], done["rows"], done["days"]) == (2, 60, 4)
     assert tables(spark, store) == plain_tables
-    # What a client without a JVM cannot reach is said before anything is done.
+    # A store that a client without a JVM cannot reach is refused before any work.
     far = [*command, *words(log, tmp_path / "store"), "--remote", address, "--store", "s3a://bucket/store"]
     refused = subprocess.run(
         list(map(str, far)), env=environment(tmp_path / "home"), capture_output=True, text=True, check=False

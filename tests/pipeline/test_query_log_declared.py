@@ -59,7 +59,7 @@ SECOND = (job(3, "select y from s.c", "ada", 2),)
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Two days in one file, a third in another. What is rolled up stays behind: it is asked here what is to be made, not how."""
+    """Two days in one file, a third in another. Roll-ups stay behind: these tests ask which tables are made again, not how."""
     folder = tmp_path_factory.mktemp("declared") / "log"
     json_lines(folder / "a.json", list(FIRST))
     json_lines(folder / "b.json", list(SECOND))

@@ -133,7 +133,7 @@ def test_files_as_they_come_end_as_one_batch(
         arrive(log_files[1], folder)
         again.ended()
     assert again.rounds == 0
-    # What it was at is lost, or was done already; nothing was begun after it.
+    # The stage under way is lost, or was done already; no stage was begun after it.
     assert again.stages[-1] == ("begins", "executions")
     assert Store(spark, str(store)).state["batch"]["done"][:3] == ["land", "shapes", "statements"]
 

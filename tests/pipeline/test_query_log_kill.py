@@ -69,7 +69,7 @@ def test_killed_in_the_middle_of_every_write_of_every_stage(
     assert set(died) == {"landed"} | {table.name for stage in stages for table in stage.writes}
     assert len(answers) == 1
     assert tables(spark, store) == plain_tables
-    # What they left is gone: what is there is what some kept manifest speaks of.
+    # The files they left are gone: each file is in a manifest that was kept.
     kept = [json.loads(path.read_text()) for path in (store / "_manifest").glob("*.json")]
     spoken_of = {
         "/".join(directory.split("/")[:2])

@@ -166,7 +166,7 @@ def test_what_was_dropped_is_gone_unless_it_came_back(spark):
         **{"raw.a": "active", "dead.a": "dropped", "dead.b": "unread", "dead.c": "unread"},
         **{"old.d": "dropped", "new.d": "unread", "keep.e": "unread"},
     }
-    # What only fed the one that is gone may go, though a person read that one; after it, as after any table it feeds.
+    # A table that only fed the one that is gone may be deleted, though a person read that one; after it, as after any table it feeds.
     advice = {row["name"]: row["wave"] for row in pruning(log, known).collect()}
     assert advice == {"raw.a": 2, "dead.b": 1, "dead.c": 1, "new.d": 1, "keep.e": 1}
 

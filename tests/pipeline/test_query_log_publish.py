@@ -230,7 +230,7 @@ def test_published_is_answered(store: Store, server_url: str) -> None:
     assert (nowhere["namespace"], nowhere["quarantined_by"]) == ("headwater", {"bad_row": 3})
     assert (source["dialect"], source["executions"], source["coverage_last"]) == ("trino", 6, 5 / 6)
 
-    # What understands Marquez reads the same.
+    # A client of Marquez reads the same.
     namespace = urllib.parse.quote(N, safe="")
     jobs = get(server_url, f"/api/v1/namespaces/{namespace}/jobs")["jobs"]
     # It puts the parent's name before that of a job.
@@ -256,7 +256,7 @@ def test_sending_again_changes_nothing_and_what_holds_no_more_is_taken_back(stor
     taken = published(store, to, at=AT + dt.timedelta(hours=2), days=[])
     assert (taken.events, taken.accepted) == (1, 1)
     assert get(server_url, "/api/v2/pruning")["datasets"] == []
-    # What was told of a day stays told.
+    # Published days stay published.
     assert len(get(server_url, "/api/v2/quality", until="2026-11-21")["sources"]) == 2
     assert published(store, to, at=AT + dt.timedelta(hours=3), days=[]).events == 0
 

@@ -160,7 +160,7 @@ def test_equal_keys_equal_fingerprints_equal_lineage(seed: int) -> None:
             continue
         (shown,) = {one for _, one in together}  # the same whatever text of the key is looked at
         assert shown is not None
-        # What is after an odd quote is part of a name, if it is a blank.
+        # A blank after an odd quote is part of a name.
         alike = [text.strip(" \t\n\x0b\f\r;") for text, _ in together]
         if alike == [shown]:
             continue

@@ -126,7 +126,7 @@ def test_every_row_stays_and_each_input_is_asked_once(spark, monkeypatch) -> Non
     table = rows_of(spark, [*given, *given])
     inputs = module._with_input(table).select(module._INPUT).distinct()
     assert inputs.count() == 6
-    # What is there already is replaced.
+    # A column that exists already is replaced.
     answers = who(table.withColumn("actor", table["id"]))
     assert answers.columns == ["id", *NAMES, *COLUMNS]
     assert answers.count() == 120

@@ -156,7 +156,7 @@ def _commented(text: str) -> Iterator[tuple[tuple[str, str], list[str], str]]:
         above = []
 
 
-# What a database is made of but for the schema `lineage`, which is made whole from one file, each as lines of text without numbers that differ from database to database.
+# The objects of a database but for the schema `lineage`, which is made whole from one file, each as lines of text without numbers that differ from database to database.
 _CATALOG = {
     "extension": "select extname from pg_extension",
     "relation": """

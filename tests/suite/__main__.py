@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 class Suite:
-    """One run. What every stage printed is in `folder`, by the stage's name."""
+    """One run. The output of each stage is in `folder`, by the stage's name."""
 
     def __init__(
         self,

@@ -39,7 +39,7 @@ def script(name: str, *words: str) -> tuple[str, ...]:
 
 
 STAGES = (
-    # What is quick to say no, and what others wait for.
+    # Stages that fail quickly, and those that others wait for.
     Stage("xxhsum", command=script("xxhsum"), check=True),
     Stage("corpus", command=script("corpus"), check=True),
     Stage("java", command=script("test-java", "archive")),

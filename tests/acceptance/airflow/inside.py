@@ -197,7 +197,7 @@ def case_a_server_that_is_down_is_asked_again() -> None:
     raised(TaskDeferred, lambda: sensor().execute({"dag_run": RUN}))
     server = Server(DOWN, answer(False), answer(False), answer(True))
     assert triggered()["outcome"] == "ready"
-    # Which instances they are; then the first question answers at once, so that the log says why it waits; the next wait for news.
+    # The first call finds out the instances; then the first question answers at once, so that the log says why it waits; the next wait for news.
     waits = [body.get("wait") for _, body, _ in server.asked]
     assert waits[:3] == [None, None, 0.0]
     assert [20 < wait <= 30 for wait in waits[3:]] == [True]

@@ -30,7 +30,7 @@ def get(client: Any, path: str, **question: Any) -> dict[str, Any]:
 
 def test_a_job_that_became_slower_since_a_run(client: Any) -> None:
     ran(client, "j", 100, [10, 11, 10, 12, 10, 11, 10, 11, 40, 10, 11, 30, 31, 29, 30, 30, 32])
-    # What failed says nothing about how long it takes.
+    # A failed run says nothing about how long a run takes.
     client.post("/api/v1/lineage", encoded(run_event("FAIL", 99, "j", at=NOW.isoformat())))
     found = get(client, "/api/v2/jobs/test/j/durations")
     assert (len(found["runs"]), found["runs"][0]["duration_ms"]) == (17, 600_000)

@@ -93,7 +93,7 @@ def test_the_difference_of_two_versions(client: Any) -> None:
         }
 
     write(client, 1, "a", "b", facets={"version": facet(datasetVersion="7")}, **run_of("aaa", "1"))
-    # What a failed run left is not the "before" of any version.
+    # A failed run's version is not the "before" of any version.
     send(client, run_event("FAIL", 2, "w", [], [told(**schema("broken"))], at=day(2)))
     write(client, 3, "b", "a", "c", type="long", facets={"version": facet(datasetVersion="8")}, **run_of("bbb", "2"))
     found = get(client, f"{T}/versions/diff", **{"from": "7", "to": "8"})

@@ -308,7 +308,7 @@ def test_as_many_statements_whatever_the_width(client: Any, statements: Any) -> 
     with statements() as many:
         answer = ask(client, RUN.format(0))
     assert len(answer["nodes"]) == 1 + 3 * 300
-    # What is hidden is counted, once: the one statement more.
+    # Hidden nodes are counted, once: the one statement more.
     assert set(few) <= {*many, "how_many"}
     assert len(many) <= 13
     runs = [one for one in answer["nodes"] if one["process"] == "load"]

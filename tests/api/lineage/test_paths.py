@@ -153,7 +153,7 @@ def test_columns(client: Any) -> None:
     for most, total in ((3, 0), (4, 1)):
         few = ask(client, "dataset:file:/raw", "dataset:file:/out", from_field="a", to_field="z", max_length=most)
         assert few["total"] == total
-    # What decides about all rows decides about every column; a dataset without a column asked for is any of its columns.
+    # A column that decides about all rows decides about every column; a dataset without a column asked for is any of its columns.
     assert ask(client, "dataset:file:/raw", "dataset:file:/out", from_field="k", to_field="z")["length"] == 4
     assert ask(client, "dataset:file:/raw", "dataset:file:/mid", from_field="b")["length"] == 2
     # Columns that feed a job feed what it writes.

@@ -239,7 +239,7 @@ def test_a_parent_stands_for_the_runs_below_it(client: Any) -> None:
     answer = ask(client, 2)
     assert {n for n, hop in hops(answer).items() if hop == 0} == {"package#2", "package.a#3", "package.b#4"}
     assert {"load#1", "in@load#1", "tmp@package.a#3", "out@package.b#4", "use#5"} <= set(hops(answer))
-    # What the package declared, its child was seen doing.
+    # The package's child was seen doing what the package declared.
     assert not [e for e in answer["edges"] if "package#2" in (named(answer)[e["target"]], named(answer)[e["source"]])]
     assert next(n for n in answer["nodes"] if n.get("label") == "package.a")["parent"]["run_id"] == RUN.format(2)
 

@@ -122,7 +122,7 @@ def test_a_wide_split(client: Any, headwater: Any) -> None:
     assert len(told.splitlines()) < 40
     assert "299 more" not in told
     assert "TS00300" in headwater("trace", RUN.format(0), "--fan", "300").output
-    # What stands for many has no id of its own.
+    # A node that stands for many has no id of its own.
     assert ITEM.format(4) in headwater("trace", RUN.format(0), "--details").output
     assert ITEM.format(5) not in headwater("trace", RUN.format(0), "--details").output
     assert "TS00300" in headwater("trace", RUN.format(0), "--json").output

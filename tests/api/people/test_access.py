@@ -43,7 +43,7 @@ async def undeclared_admin() -> None:
 
 
 ROUTES = [put_thing, put_told, undeclared_admin]
-# What each role may: method, path, body, the least role.
+# The rights of roles: method, path, body, the least role.
 MATRIX = [
     ("GET", "/api/v2/status", None, "read"),
     ("GET", "/api/v2/datasets", None, "read"),
@@ -77,7 +77,7 @@ def test_each_role_may_what_it_may_and_no_more(served: Any, key: Any) -> None:
             else:
                 code = 401 if token is None else 403
                 assert reply.status_code == code, (method, path, role, reply.text)
-                # What is Marquez alone has its shape, where `code` is the status.
+                # Addresses of Marquez have its shape, where `code` is the status.
                 words = (
                     code if path.startswith("/api/v1/namespaces") else {401: "unauthenticated", 403: "forbidden"}[code]
                 )

@@ -85,7 +85,7 @@ def test_nothing_is_handed_out_while_the_window_is_closed(client: Client) -> Non
     assert opens > dt.datetime.now(dt.UTC)
     shown = client.get(f"/api/v2/plans/{id_}").json()["plan"]
     assert (shown["between"], shown["tz"], shown["opens"]) == (between, "UTC", work["opens"])
-    # What only others can do is theirs outside of the window too, and what is right by now is skipped.
+    # Items for other workers are theirs outside of the window too, and items that are right by now are skipped.
     assert not take(client, id_, producers=["package:*"])["wait"]
     say(client, made("weather", f"{DAY}T22", code="v2"), made("reads", DAY))
     work = take(client, id_)

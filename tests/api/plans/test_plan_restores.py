@@ -130,7 +130,7 @@ def test_all_go_back_upstream_first(client: Client, more: dict[str, Any]) -> Non
     assert items[0]["restores"][0]["run"] == "run1"
     post(client_, f"/api/v2/plans/{found['id']}/apply", {})
     for number, version in enumerate((7, 8, 9)):
-        # What was made from what is not back yet waits for it.
+        # An instance made from one that is not back yet waits for it.
         (item,) = take(client_, found["id"], actions=["restore"], producers=["package:other"])["items"]
         assert (item["number"], item["action"]) == (number, "restore")
         assert take(client_, found["id"])["wait"]

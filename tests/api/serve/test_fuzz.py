@@ -227,7 +227,7 @@ def readable(client: Any) -> None:
 
 
 def taken(client: Any, body: bytes) -> bool:
-    """Send it; whether it was accepted. What is refused is refused for a reason of its own."""
+    """Send the event and return whether it was accepted. A refusal has a reason of its own."""
     reply = client.post(LINEAGE, body)
     right(reply, body[:2000])
     assert reply.status_code in {201, 400, 413}, (reply.status_code, reply.text[:300], body[:2000])

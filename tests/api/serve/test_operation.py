@@ -164,7 +164,7 @@ def test_events_given_up_on_are_kept_once_and_the_connection_is_good(served: Any
             reply = server.post("/api/v1/lineage", content=EVENT)
             assert (reply.status_code, reply.json()["code"]) == (503, "timed_out")
         other.rollback()
-    # Whether the write went on without its request or not: sent again, as a 503 asks, the event is there once.
+    # The event is there once, sent again as a 503 asks, whether or not the write went on without its request.
     assert server.post("/api/v1/lineage", content=EVENT).status_code == 201
     assert server.get("/api/v2/status").json()["events"]["total"] == 1
     assert samples(server)["headwater_pool_waiting"] == 0

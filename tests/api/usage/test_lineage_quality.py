@@ -47,7 +47,7 @@ def test_sources_and_days(client: Any) -> None:
         snowflake["quarantined"],
     ) == (300, 265, 7, 2)
     assert snowflake["quarantined_by"] == {"bad_row": 2}
-    # What is idle counts for nothing.
+    # Idle statements count for nothing.
     assert (snowflake["coverage_executions"], snowflake["coverage_last"], snowflake["coverage_before"]) == (
         255 / 290,
         70 / 90,

@@ -1,6 +1,6 @@
 """The whole flow with a server, and without: what is imported once, what is made anew, and that every forecast leads to exactly its files.
 
-What a forecast should lead to is worked out here, from the files alone: which meters a delivery point has, which file a meter is in, and what
+The origin of each forecast is worked out here, from the files alone: which meters a delivery point has, which file a meter is in, and what
 `xxhash` says of that file's content.
 """
 

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 PARIS = ZoneInfo("Europe/Paris")
 Table = dict[str, list[tuple[Any, ...]]]
 
-# Which month was the last available at the end of each week, looked up in a calendar.
+# The last month available at the end of each week, looked up in a calendar.
 MONTHS = dict.fromkeys((5, 6, 7, 8), "2019-01") | dict.fromkeys((9, 10, 11, 12), "2019-02") | {13: "2019-03"}
 
 

@@ -96,7 +96,7 @@ async def _do(database: Database, intake: Intake, step: Any) -> None:
     if isinstance(step, dict):
         await intake.accept(json.dumps(step).encode())
         return
-    # What is not known yet cannot be spoken of; the property is about what was recorded.
+    # A change of an unknown node is refused; the property is about recorded changes.
     with contextlib.suppress(NotFound, InvalidChange):
         await record(database, step, "ada")
 

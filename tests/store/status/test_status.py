@@ -198,7 +198,7 @@ def test_who_used_what_was_made_again_is_stale(board: Board) -> None:
     assert board.marks("bill")["stale "] == ["2024-03"]
     board.say(says("report", "produced", "2024-W11", at=at(4)))
     assert "stale " not in board.marks("report")
-    # What comes late replaces nothing.
+    # A late report replaces nothing.
     board.say(says("reads", "produced", "2024-03-12", at=at(-5), fingerprint="xxh3:0"))
     assert "stale " not in board.marks("report")
 

@@ -72,7 +72,7 @@ def test_a_forecast_says_that_it_is_of_the_future(board: Board) -> None:
     assert taken.seq is not None
     today = now().date().isoformat()
     assert board.say(says("reads", "produced", today, ref="b"))[0].seq is not None
-    # What is planned may be in the future, and so may what is withheld.
+    # A planned instance may be in the future, and so may a withheld one.
     assert board.say(says("reads", "planned", tomorrow, ref="p"))[0].seq is not None
 
 

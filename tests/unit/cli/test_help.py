@@ -11,7 +11,7 @@ from headwater.cli.groups import GROUPS, RENAMED, WIDTH
 from headwater.cli.program import program
 
 COMMANDS = {name: each for name, each in typer.main.get_command(program).commands.items() if not each.hidden}  # type: ignore[attr-defined]
-# What a question begins with; a help text says what the command does.
+# The first words of questions; a help text says what the command does.
 NO_VERBS = {
     "What",
     "Which",

@@ -191,7 +191,7 @@ def test_a_label_is_a_label(text: str) -> None:
     assert re.fullmatch(r'  n2\["[^"<>`\\\[\]{}|]*"\]', lines[2]), lines[2]
     assert lines[3:] == ["  n1 --> n2", "  classDef root stroke-width:3px", "  class n2 root"]
     inside = lines[2][6:-2]
-    # What is drawn is the name, but for what cannot be printed and what is too long.
+    # The label is the name, unless that cannot be printed or is too long.
     if text.isprintable() and len(text) <= 60:
         assert re.sub(r"#(\d+);", lambda found: chr(int(found[1])), inside) == (text or "r")
     assert re.fullmatch(r"(?:[^#]|#\d+;)*", inside)

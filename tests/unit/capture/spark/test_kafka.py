@@ -13,7 +13,7 @@ SERVERS = {"kafka.bootstrap.servers": "a:9092, b:9092"}
         ({**SERVERS, "topic": "out"}, ["out"]),
         ({**SERVERS, "subscribe": "in1, in2,"}, ["in1", "in2"]),
         ({**SERVERS, "assign": '{"in1":[0,1],"in3":[0]}'}, ["in1", "in3"]),
-        # Which topics a pattern means is the broker's to know.
+        # Only the broker knows the topics of a pattern.
         ({**SERVERS, "subscribepattern": "in.*"}, []),
         ({**SERVERS, "assign": "no JSON"}, []),
         (SERVERS, []),

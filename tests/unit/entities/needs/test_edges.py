@@ -49,7 +49,7 @@ def by_hand(
 
 
 def check(seed: int) -> int:
-    """One edge: every downstream period near the date, and every upstream one that any of them needs. How many comparisons were made."""
+    """One edge: every downstream period near the date, and every upstream one that any of them needs. Returns the number of comparisons."""
     chance = random.Random(seed)
     drawn = edge(chance)
     down, up = built(drawn.down), built(drawn.up)

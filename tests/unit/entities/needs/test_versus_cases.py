@@ -1,6 +1,6 @@
 """The demos of `benchmarks/versus/entities`, without the other systems: Headwater is right, and what they said is what the demos are about.
 
-What they said was recorded by `run.py` there (tests/cases/entities/versus); the case it was asked of must be the one that is asked here.
+`run.py` there recorded their answers (tests/cases/entities/versus); the case it was asked of must be the one that is asked here.
 """
 
 import json

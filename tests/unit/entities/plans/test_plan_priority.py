@@ -101,7 +101,7 @@ def test_of_one_tier_the_longest_way_goes_first() -> None:
     tiers = {"b": "1", "d": "1"}
     assert told(planned(graph, dict.fromkeys("abcd", first(1)), tiers, a=5, b=5, c=1, d=10))[:2] == ["c", "a"]
     assert told(planned(graph, dict.fromkeys("abcd", first(1)), tiers, a=5, b=5, c=1, d=8))[:2] == ["a", "c"]
-    # What another tier waits for after it is no reason.
+    # A later item of another tier that waits for it is no reason.
     longer = fed("b<a", "d<c", "e<d")
     some = dict.fromkeys("abcde", first(1))
     assert told(planned(longer, some, tiers, a=5, b=5, c=1, d=8, e=1000))[:2] == ["a", "c"]

@@ -258,7 +258,7 @@ class World:
         if run.entity not in run.recorded:
             fresh = {k for n, k in self.current if n == run.entity and (n, k) not in run.seen}
             found[run.entity] = found.get(run.entity, set()) | fresh
-        # Of something static recorded, only what was made again counts.
+        # Reads of a static entity count only if it was made again.
         for name in run.recorded:
             if self.graph.entities[name].instances is None:
                 found[name] = {
@@ -371,7 +371,7 @@ class World:
         reads: set[tuple[int, ...]] = set()
         for (name, seq), some in runs.items():
             complete = {link.upstream for link in self.graph.upstream(name)} <= some[0].recorded
-            # What is made in one go has one content, which here is that of none of them.
+            # Instances made in one go have one content, which here is that of none of them.
             content = some[0].content if len(some) == 1 else -1
             for start, end in Ordinals.of([made.at[1] for made in some]):
                 versions.append((all_.rank[name], seq, start, end, seq, complete, content))

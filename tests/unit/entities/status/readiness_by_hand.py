@@ -1,6 +1,6 @@
 """Random entities with what is known of them, and whether each may be made, one instance after the other: dicts, lists and loops.
 
-Which instances each needs is asked of `Edge.need`, which `test_edges.py` compares with periods made by hand; nothing else is taken from the package.
+`Edge.need` gives the instances that each needs (`test_edges.py` compares it with periods made by hand); nothing else is taken from the package.
 """
 
 import datetime as dt

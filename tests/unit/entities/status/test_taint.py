@@ -29,7 +29,7 @@ def roots(chance: random.Random, drawn: World, most: int = 3) -> dict[str, Ordin
         while len(runs) < chance.randrange(1, most + 1):
             at = chance.randrange(exist.first - 1, exist.end + 1)
             runs.append((at, at + 1))
-        # What can never be there says nothing of who used it, where that is not a question of dates.
+        # An instance that can never exist says nothing of its users, unless dates decide about them.
         timed = all(entity.instances for entity in drawn.graph.entities.values())
         found[name] = Ordinals(runs) if timed else Ordinals(runs) & exist
     return {name: some for name, some in found.items() if some}
@@ -44,7 +44,7 @@ def hits(answer: Reached) -> set[Instance]:
 
 
 def check(seed: int, tables: float = 0.0) -> int:
-    """One graph both ways. How many instances were compared; none where the graph was refused."""
+    """Compare one graph both ways. Returns the number of instances compared; 0 where the graph was refused."""
     chance = random.Random(seed)
     drawn = world(chance, tables)
     if drawn is None:

@@ -27,7 +27,7 @@ def one(ordinal: int) -> Ordinals:
 
 
 def check(seed: int) -> int:
-    """One table, alone and with the other direction written. How many answers were compared."""
+    """Compare one table, alone and with the other direction written. Returns the number of answers compared."""
     chance = random.Random(seed)
     drawn = table(chance)
     custom = drawn.said["custom"]
@@ -103,7 +103,7 @@ def compared(chance: random.Random, drawn: Drawn, edge: Edge, pairs: set[tuple[i
         assert (not need and low == high) or low <= need.first < need.end <= high, drawn
     until = {k: upstream.begins([edge.need(one(k)).end]) for k in downs if edge.need(one(k))}
     lag = min((int((edge.downstream.calendar.begins([k + 1]) - end)[0]) for k, end in until.items()), default=NEVER)
-    # What is not needed because it is before the upstream's start is counted all the same.
+    # Instances before the upstream's start are not needed, and count all the same.
     assert least(edge) <= lag if edge.clipped else least(edge) == lag, drawn
     return len(downs) + end - first + 40
 

@@ -358,7 +358,7 @@ def test_the_same_rows_are_the_same_bytes(tmp_path: Path) -> None:
 def test_two_pulls_do_not_share_a_folder(pulled: Pull) -> None:
     with Folder(pulled.to, "snowflake").held(), pytest.raises(StoreChanged, match="another process pulls"):
         pulled()
-    # Of two sources they may.
+    # Two pulls of different sources may.
     with Folder(pulled.to, "trino").held():
         pulled()
 

@@ -322,7 +322,7 @@ def test_every_goes_on_until_it_is_stopped(tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.setenv(variable, value)
     slept: list[float] = []
     away = type("OperationalError", (Exception,), {})("away")
-    # What the client does after each rest: the second round meets a failure that passes, the third one that does not.
+    # The client's error after each rest: the second round meets a failure that passes, the third one that does not.
     failures = {1: away, 2: None, 3: away, 7: None}
 
     def rest(seconds: float) -> None:

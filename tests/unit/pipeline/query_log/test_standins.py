@@ -86,7 +86,7 @@ def test_a_table_that_is_made_of_the_catalog_is_one() -> None:
 def test_rows_from_the_client_come_from_nothing_that_has_a_name() -> None:
     assert touched("copy m.x (a, b) from stdin with (format csv)") == ([], ["d.m.x"], False)
     assert understood("copy m.x (a, b) from stdin", "postgres", "db", Session("d", "public")).unresolved == 0
-    # Who unloads a table reads it, and writes nothing.
+    # Unloading a table reads it, and writes nothing.
     assert touched("copy m.x to stdout") == (["d.m.x"], [], False)
     assert touched("copy (select a from m.x) to stdout with (format csv)") == (["d.m.x"], [], False)
 

@@ -150,7 +150,7 @@ def test_every_tool_has_the_same_names() -> None:
         assert callable(tool.recognise), tool
 
 
-# What a fuzzer would not find by chance: the beginnings of what the modules look for.
+# Texts that a fuzzer would not find by chance: the beginnings of the modules' marks.
 SEEDS = [
     *MARKS,
     *(
