@@ -23,6 +23,7 @@ from headwater.errors import InvalidQuestion
 Relation = tuple[str, ...]
 PROJECT = "dbt_project.yml"
 _SNAPSHOT = re.compile(r"\{%-?\s*snapshot\s+(\w+)\s*-?%\}(.*?)\{%-?\s*endsnapshot\s*-?%\}", re.DOTALL)
+_SCHEMA_MACRO = re.compile(r"\{%-?\s*macro\s+generate_schema_name\b.*?%\}(.*?)\{%-?\s*endmacro", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z_][\w$]*")
 _BACKTICKS = frozenset({"bigquery", "databricks", "hive", "mysql", "spark"})
 _LARGEST = 20_000_000
@@ -67,11 +68,12 @@ class _Files:
         profile = self.profile()
         self.dialect = dialect or dialect_of(str(profile.get("type") or ""))
         self.schema = schema or str(profile.get("schema") or profile.get("dataset") or "target_schema")
-        self.database = database or str(
-            profile.get("dbname") or profile.get("database") or profile.get("project") or ""
-        )
+        self.is_custom_alone = self.has_custom_alone()
+        self.database = database or _database(profile)
         self.sources: dict[tuple[str, ...], Relation] = {}
         self.configs: dict[tuple[str, str], dict[str, Any]] = {}
+        self.versions: dict[tuple[str, str], tuple[str, str, bool]] = {}
+        """By package and file: the model, its version, and whether it is the latest."""
         self.snapshots: list[tuple[_Package, str, Path, str]] = []
         self.exposures: list[tuple[str, str, str]] = []
         """Name, place, and what it depends on, as the calls that dbt reads."""
@@ -86,11 +88,21 @@ class _Files:
                     self.problems.append(f"{error.message}; the rest is read")
         for package in packages:
             self.read_properties(package)
+        names_of_packages = {package.name for package in packages}
         models = [model for package in packages for model in self.models(package)]
         written = {id(model): self.written(model) for model in models}
         refs: dict[tuple[str, ...], str] = {(model.package, model.name): written[id(model)] for model in models}
-        for model in models:  # The own project's come first.
-            refs.setdefault((model.name,), written[id(model)])
+        for model in models:
+            if (version := self.versions.get((model.package, model.name))) is not None:
+                name, number, latest = version
+                versioned_as = (name, f"v{number}")
+                refs[model.package, *versioned_as] = written[id(model)]
+                refs.setdefault(versioned_as, written[id(model)])
+                if latest:
+                    refs[model.package, name] = written[id(model)]
+        for key, relation in list(refs.items()):  # The own project's come first.
+            if len(key) == 2 and key[0] in names_of_packages:
+                refs.setdefault((key[1],), relation)
         sources = {key: self.quoted(relation) for key, relation in self.sources.items()}
         variables = {name: value for name, value in self.variables().items() if re.fullmatch(r"[\w.\-]+", value)}
         texts, jobs, reads = [], {}, {}
@@ -125,7 +137,7 @@ class _Files:
         if config.get("materialized") == "ephemeral":
             return f"__dbt__cte__{model.name}"
         custom = str(config.get("schema") or "")
-        schema = f"{self.schema}_{custom}" if custom else self.schema
+        schema = (custom if self.is_custom_alone else f"{self.schema}_{custom}") if custom else self.schema
         if model.kind == "snapshot" and config.get("target_schema"):
             schema = str(config["target_schema"])
         parts = (str(config.get("database") or self.database), schema, str(config.get("alias") or model.name))
@@ -171,6 +183,14 @@ class _Files:
         except (AttributeError, KeyError, TypeError, StopIteration):
             pass  # No such profile: its names are not known.
         return {}
+
+    def has_custom_alone(self) -> bool:
+        """Return whether the project's own `generate_schema_name` seems to take a custom schema as it is, as most do that have one."""
+        for folder in self.folders(self.own, "macro"):
+            for path in sorted(folder.rglob("*.sql")):
+                if (match := _SCHEMA_MACRO.search(self.read(path))) is not None:
+                    return not re.search(r"_\s*\{\{|\}\}\s*_|'_'|\"_\"", match.group(1))
+        return False
 
     def variables(self) -> dict[str, str]:
         found = self.own.content.get("vars")
@@ -230,6 +250,12 @@ class _Files:
         for group in ("models", "snapshots", "seeds"):
             for one in content.get(group) or ():
                 self.configs[package.name, str(one["name"])] = _mapping(one.get("config"))
+                listed = [_mapping(version) for version in one.get("versions") or ()]
+                numbers = [str(version.get("v")) for version in listed]
+                latest = str(one.get("latest_version") or max(numbers, default="", key=_in_order))
+                for version, number in zip(listed, numbers, strict=True):
+                    file = str(version.get("defined_in") or f"{one['name']}_v{number}")
+                    self.versions[package.name, file] = (str(one["name"]), number, number == latest)
                 if group == "snapshots" and one.get("relation"):
                     text = f"select * from {{{{ {one['relation']} }}}}"  # noqa: S608 - it is read, never run
                     self.snapshots.append((package, str(one["name"]), path, text))
@@ -261,6 +287,19 @@ class _Files:
         except (OSError, UnicodeDecodeError) as error:
             self.problems.append(f"{path}: cannot be read as UTF-8 text ({error}); the rest is read")
             return ""
+
+
+def _database(profile: dict[str, Any]) -> str:
+    """Return the database of a profile's target; DuckDB calls it as its file is called."""
+    named = profile.get("dbname") or profile.get("database") or profile.get("project")
+    if not named and profile.get("type") == "duckdb":
+        named = Path(str(profile.get("path") or "memory")).stem
+    return str(named or "")
+
+
+def _in_order(version: str) -> tuple[bool, int, str]:
+    """Return the key by which versions are ordered: numbers by size, after words."""
+    return version.isdigit(), int(version) if version.isdigit() else 0, version
 
 
 def _mapping(value: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from headwater.columns.kinds import AS_IS, FILTER, GROUP_BY, JOIN, SORT, TRANSFO
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.expression import children, lower
 from headwater.columns.lowering.functions import AGGREGATE_NAMES
-from headwater.columns.lowering.source import everything, item, join, joined, sources
+from headwater.columns.lowering.source import everything, is_pivot, item, join, joined, sources
 
 _RECURSIVE_WITHOUT_A_WORD = frozenset({"tsql", "oracle", "snowflake", "teradata"})
 _OPERATORS = {exp.Union: "union", exp.Except: "except", exp.Intersect: "intersect"}
@@ -29,7 +29,7 @@ def lower_query(context: Context, node: Any) -> form.Query:
         return _parenthesised(context, node)
     if isinstance(node, exp.Values):
         return form.Values(value_rows(context, node), ctes(context, node))
-    if isinstance(node, exp.Table):
+    if isinstance(node, exp.Table) or is_pivot(node):
         return everything(sources(context, node))
     context.unread(node)
     return form.Select([])

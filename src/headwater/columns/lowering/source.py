@@ -1,6 +1,7 @@
 """Lowering of FROM to the internal form: tables, paths, derived tables, laterals, UNNEST and table functions, VALUES, PIVOT, UNPIVOT,
 joins."""
 
+import itertools
 from typing import Any
 
 from sqlglot import exp
@@ -12,7 +13,7 @@ from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.expression import lower
 from headwater.columns.lowering.table_function import everything, function, joined, known_rows
 
-__all__ = ["everything", "item", "join", "joined", "lower_pivot", "named", "sources", "table_parts"]
+__all__ = ["everything", "is_pivot", "item", "join", "joined", "named", "sources", "table_parts"]
 
 _PATH_FORMATS = frozenset(["delta", "parquet", "csv", "json", "orc", "text", "avro", "binaryfile", "iceberg"])
 _PATH_DIALECTS = frozenset({"duckdb", "spark", "databricks", "snowflake", "spark2"})
@@ -104,7 +105,7 @@ def item(context: Context, node: Any) -> form.Item:
     context.check(node)
     result = _plain(context, node, name, columns)
     for pivot in args.get("pivots") or ():
-        result.source = lower_pivot(context, pivot, form.Nested([result]) if result.columns else result.source)
+        result.source = _pivot(context, pivot, form.Nested([result]) if result.columns else result.source)
         result.columns = []
         own = pivot.args.get("alias")
         if own is not None:
@@ -118,11 +119,15 @@ def _plain(context: Context, node: Any, alias: str, columns: list[str]) -> form.
         return _table(context, node, alias, columns)
     if isinstance(node, exp.Subquery):
         inner = node.this
+        if is_pivot(inner):
+            return _plain(context, inner, alias, columns)
         is_query = _holds_query(inner)
         source = form.Derived(_inner(context, node)) if is_query else form.Nested(sources(context, inner))
         return form.Item(source, alias, columns)
     if isinstance(node, exp.Query):
         return form.Item(form.Derived(context.query(node)), alias, columns)
+    if is_pivot(node):
+        return form.Item(_pivot(context, node, item(context, node.this).source), alias, columns)
     if isinstance(node, exp.Lateral):
         found = _lateral(context, node, alias, columns)
         found.lateral = True
@@ -285,7 +290,12 @@ def _unnest(context: Context, node: Any, alias: str, columns: list[str]) -> form
     return form.Item(form.Generated(whole, columns + named_offset, not columns, each), alias, lateral=True)
 
 
-def lower_pivot(context: Context, node: Any, source: form.Source) -> form.Source:
+def is_pivot(node: Any) -> bool:
+    """Return whether the node is DuckDB's PIVOT or UNPIVOT where a query stands."""
+    return isinstance(node, exp.Pivot) and isinstance(node.this, exp.Expr)
+
+
+def _pivot(context: Context, node: Any, source: form.Source) -> form.Source:
     args = node.args
     context.check(node)
     fields = [one for one in args.get("fields") or () if isinstance(one, exp.In)]
@@ -299,13 +309,27 @@ def lower_pivot(context: Context, node: Any, source: form.Source) -> form.Source
         choosers = [one.this for one in fields]
     chooser = joined([lower(context, one.this if isinstance(one, exp.In) else one, CONDITIONAL) for one in choosers])
     values = [lower(context, one.this if isinstance(one, exp.Alias) else one, AS_IS) for one in aggregates]
-    names = [context.key(one) for one in args.get("columns") or ()]
+    names = [context.key(one) for one in args.get("columns") or ()] or (_spread(choosers, aggregates) if using else [])
     columns = [(name, place % len(values)) for place, name in enumerate(names)] if values else []
     group = args.get("group")
     keys = None
     if group is not None:
         keys = [(context.output_name(one), lower(context, one)) for one in group.expressions]
     return form.Pivoted(source, values, chooser, columns, keys)
+
+
+def _spread(choosers: list[Any], aggregates: list[Any]) -> list[str]:
+    """Return the columns of DuckDB's PIVOT t ON x IN ('a', 'b') USING …: each value with each aggregate's alias; none if a name is not known.
+
+    Source: DuckDB's documentation of PIVOT. An aggregate without an alias is left out of the name if it is the only one.
+    """
+    if not all(isinstance(one, exp.In) and one.expressions for one in choosers):
+        return []
+    listed = [[value.name for value in one.expressions] for one in choosers]
+    endings = [f"_{one.alias}" if one.alias else "" for one in aggregates]
+    if len(endings) > 1 and not all(endings):
+        return []
+    return ["_".join(values) + ending for values in itertools.product(*listed) for ending in endings]
 
 
 def _unpivot(context: Context, node: Any, fields: list[Any], source: form.Source) -> form.Source:

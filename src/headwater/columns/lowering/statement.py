@@ -10,7 +10,7 @@ from headwater.columns.lowering.change import alter, create_bare, declared, drop
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.grammar import VERDICTS, irrelevant
 from headwater.columns.lowering.query import lower_query
-from headwater.columns.lowering.source import everything, item, lower_pivot
+from headwater.columns.lowering.source import is_pivot
 from headwater.columns.lowering.update import delete, merge, update
 from headwater.columns.lowering.write import copy, create_as, export, insert, load, multiple, returned, select_into
 
@@ -75,10 +75,7 @@ def _lowered(context: Context, node: Any) -> tuple[str, form.Form | None]:
         return "TRUNCATE", truncate(context, node)
     if isinstance(node, (exp.Use, exp.Set)):
         return type(node).__name__.upper(), session_setting(context, node)
-    if isinstance(node, exp.Pivot) and isinstance(node.this, exp.Expr):  # DuckDB's PIVOT and UNPIVOT as statements
-        pivoted = form.Item(lower_pivot(context, node, item(context, node.this).source))
-        return "SELECT", form.QueryForm(everything([pivoted]))
-    if isinstance(node, (exp.Values, exp.Table)):
+    if isinstance(node, (exp.Values, exp.Table)) or is_pivot(node):
         return "SELECT", form.QueryForm(lower_query(context, node))
     if isinstance(node, exp.Declare):
         return "DECLARE", declared(context, node)

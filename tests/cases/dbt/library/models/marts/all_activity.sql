@@ -1,0 +1,1 @@
+{{ union_models(['fct_views', 'fct_holds']) }}

@@ -1,0 +1,1 @@
+select b.book_key, a.author_name, ba.author_position from {{ ref('stg_book_authors') }} ba, {{ ref('dim_books') }} b, {{ ref('stg_authors') }} a where ba.book_id = b.book_id and a.author_id = ba.author_id

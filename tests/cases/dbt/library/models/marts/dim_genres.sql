@@ -1,0 +1,1 @@
+select * replace (upper(label) as label) from {{ ref('genres') }}

@@ -1,0 +1,1 @@
+select member_id, member_name, joined_on from {{ ref('members') }}

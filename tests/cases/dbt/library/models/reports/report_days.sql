@@ -1,0 +1,1 @@
+select d.day, d.is_weekend, coalesce(l.loans, 0) as loans, avg(l.loans) over (order by d.day rows 6 preceding) as mean_week from {{ ref('dim_dates') }} d left join {{ ref('fct_daily_loans') }} l on l.day = d.day

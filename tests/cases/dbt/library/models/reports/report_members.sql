@@ -1,0 +1,1 @@
+select m.member_name, coalesce(f.paid, 0) + coalesce(f.open, 0) as fined from {{ ref('dim_members') }} m left join {{ ref('fct_fines') }} f using (member_id) where m.member_id in (select member_id from {{ ref('int_active_members') }})

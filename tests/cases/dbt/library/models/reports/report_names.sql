@@ -1,0 +1,1 @@
+select city, list(member_name order by member_name) as members from {{ ref('member_names') }} group by city

@@ -1,0 +1,1 @@
+select * from {{ ref('fct_tags') }} order by books desc limit 10

@@ -1,0 +1,1 @@
+{% macro quarter_of(column) %}date_part('quarter', {{ column }}){% endmacro %}
