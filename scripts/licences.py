@@ -10,7 +10,7 @@ _READ = {"rich-click": ["MIT"]}
 
 
 def licences(component: dict[str, Any]) -> list[str]:
-    """As the package says: an SPDX expression or id, or the name that it gives."""
+    """Return a package's own licences: an SPDX expression or id, or the name that it gives."""
     found = []
     for each in component.get("licenses", []):
         one = each.get("license", each)

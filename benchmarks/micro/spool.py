@@ -92,7 +92,7 @@ def emit(count: int, fsync: str, destinations: int) -> None:
 
 
 def spaced(count: int) -> None:
-    """As a pipeline emits: an event, then some work."""
+    """Emit as a pipeline does: an event, then some work."""
     with tempfile.TemporaryDirectory() as folder:
         out = emitter_from_environment(url=DEAD, spool=folder)
         times = []

@@ -78,7 +78,7 @@ def texts(count: int, since: dt.datetime) -> Iterator[str]:
 
 
 def runs_of(all_: Ordinals, runs: int, chance: random.Random) -> list[tuple[int, int]]:
-    """So many runs, each with one instance missing after it; fewer where there are not twice as many instances."""
+    """Return so many runs, each with one instance missing after it; fewer where there are not twice as many instances."""
     first, end = all_.first, all_.end
     holes = sorted(chance.sample(range(first + 1, end - 1), min(runs - 1, (end - first) // 3)))
     found, start = [], first
@@ -100,7 +100,7 @@ class Told(NamedTuple):
 
 
 def told(held: StoredDeclarations, until: dt.datetime, runs: int, singles: set[str]) -> list[Told]:
-    """In the order of the reports."""
+    """Return the reports, in their order."""
     chance, found = random.Random(11), []
     for name, number in held.ids.items():
         of = held.instances(name)

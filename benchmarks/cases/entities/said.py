@@ -16,7 +16,7 @@ CONNECTIONS = 32
 
 
 def report(bench: Bench, name: str, ahead: int) -> dict[str, object]:
-    """As a scheduler says it after a run: with what readiness had answered."""
+    """Return the report of a scheduler after a run: with what readiness had answered."""
     return {
         "entity": name,
         "what": "produced",

@@ -90,7 +90,7 @@ def affected() -> dict[str, list[dt.date]]:
 
 
 def read(answers: dict[str, dict[str, dict[str, Any]]]) -> Answers:
-    """Of its tables before and after: what it made again shows in the sums, for every row that reads the corrected day has another one."""
+    """Compare its tables before and after: a rebuilt day shows in the sums, for every row that reads the corrected day has another one."""
     tables = {
         when: {
             name: {dt.date.fromisoformat(day): int(total) for day, total in rows.items()} for name, rows in all_.items()

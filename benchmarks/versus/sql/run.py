@@ -40,7 +40,7 @@ Truth = dict[str, tuple[set[tuple[str, str]], set[tuple[str, str]]]]
 
 
 def expected(suite: str) -> list[Truth]:
-    """For each query, output → (the base columns its value is made of, those and what else decides about it: CASE, windows)."""
+    """Return each query's outputs → (the base columns its value is made of, those and the others that decide about it: CASE, windows)."""
     cases = json.loads((ROOT / "tests/cases/columns/tpc" / f"{suite}.json").read_text(encoding="utf-8"))
     found = []
     for number, case in sorted(cases.items()):

@@ -52,7 +52,7 @@ def materialised(
 
 
 def stale(case: dict) -> list[str]:
-    """Of a case with days the stale partitions of its last asset, otherwise the stale assets."""
+    """Return the stale partitions of the last asset for a case with days, otherwise the stale assets."""
     days = [str(FIRST + dt.timedelta(day)) for day in range(case.get("days", 0))]
     if "window" in case:
         window = TimeWindowPartitionMapping(start_offset=1 - case["window"])
