@@ -16,7 +16,7 @@ class Received:
         self.path, self.headers, self.body, self.status = path, headers, body, status
 
     def events(self) -> list[dict[str, Any]]:
-        """Of whatever shape: a webhook's, a batch, one event."""
+        """Return the events of a body of any shape: a webhook's, a batch, one event."""
         told = json.loads(self.body)
         if isinstance(told, list):
             return told

@@ -73,7 +73,7 @@ def url_of(machine: Machine) -> str:
 
 
 def prints(url: str) -> dict[str, str]:
-    """Of every table: the projections as `rebuild --check` takes them, the others by their rows."""
+    """Return the fingerprint of every table: the projections as `rebuild --check` takes them, the others by their rows."""
 
     async def ask() -> dict[str, str]:
         database = await Database(url, pool_size=2).open()

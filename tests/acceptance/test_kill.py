@@ -137,7 +137,7 @@ STRIKES = ("everything", "worker", "postgres", "backend", "master")
 
 
 def up_again(machine: Machine, what: str) -> None:
-    """As an operator would: wait for what mends itself, start what does not."""
+    """Bring the machine up as an operator would: wait for parts that recover by themselves, start the others."""
     if what == "backend":
         return
     family = []

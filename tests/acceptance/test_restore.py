@@ -76,7 +76,7 @@ class Warehouse:
         return sorted((self.table / "_delta_log").glob(f"{'?' * 20}.json"))
 
     def rows(self, version: int | None = None) -> dict[str, list[Any]]:
-        """By day the rows of a version: the log read by hand, and the files that are left."""
+        """Return the rows of a version by day: the log read by hand, and the files that are left."""
         live: dict[str, str] = {}
         for path in self.commits()[: None if version is None else version + 1]:
             for line in path.read_text().splitlines():

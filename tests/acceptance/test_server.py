@@ -137,7 +137,7 @@ def test_help_has_examples_and_is_quick_to_import(machine: Machine) -> None:
 
 
 def test_missing_parts_are_said_with_what_installs_them(machine: Machine, tmp_path: Path) -> None:
-    """As after `pip install headwater` without extras: the parts' names lead nowhere."""
+    """The machine is as after `pip install headwater` without extras: the parts' names lead nowhere."""
     hide = "import sys; [sys.modules.__setitem__(n, None) for n in ('litestar', 'psycopg')]; import importlib.util as u; f = u.find_spec\n"
     hide += "u.find_spec = lambda name, *a: None if name in ('litestar', 'psycopg') else f(name, *a)\n"
     hide += "from headwater.cli import main; sys.argv = ['headwater', 'up']; main()"

@@ -1,4 +1,4 @@
-"""For tests that speak of hours ago."""
+"""Fixtures for tests about events of some hours ago."""
 
 import datetime as dt
 

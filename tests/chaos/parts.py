@@ -59,13 +59,13 @@ class Process:
                 one.send_signal(number)
 
     def kill(self) -> None:
-        """With -9, and only itself: what it started lives on, as it would."""
+        """Kill the process with -9, and only itself: its children live on, as they would."""
         self.signal(signal.SIGKILL, whole=False)
         if self.process is not None:
             self.process.wait()
 
     def ask_to_end(self) -> None:
-        """As a service manager does."""
+        """Ask the process to end, as a service manager does."""
         self.signal(signal.SIGTERM, whole=False)
 
     def ended(self, seconds: float) -> bool:

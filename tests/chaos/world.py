@@ -88,7 +88,7 @@ class World:
         return Process(name, self.folder, {**self.env, **self._trouble(name)}, command)
 
     def _trouble(self, name: str) -> dict[str, str]:
-        """With it, the clock of this process can jump, and its disk can be slow."""
+        """Return the environment with which the clock of this process can jump, and its disk can be slow."""
         return self.troubles.env(name) if self.troubles is not None else {}
 
     def _serve(self, port: int) -> tuple[list[str], dict[str, str]]:

@@ -45,7 +45,7 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def lines(name: str) -> str:
-    """As the page has it: a line for each property."""
+    """Return a facet's schema as the page has it: a line for each property."""
     told = schema(name)
     properties = ",\n".join(f"    {json.dumps(key)}: {json.dumps(kind)}" for key, kind in told["properties"].items())
     required = f',\n  "required": {json.dumps(told["required"])}' if told.get("required") else ""

@@ -57,7 +57,7 @@ class Land:
         return [Counter(repr(row[place]) for row in rows) for place in range(width)]
 
     def observed(self, text: str, tables: set[str], times: int = 1) -> list[set[str]]:
-        """For each output column, the columns of `tables` whose change changed it."""
+        """Return the columns of `tables` whose change changed each output column."""
         before = self.answer(text)
         found: list[set[str]] = [set() for _ in before]
         for table in sorted(tables):

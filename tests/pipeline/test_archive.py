@@ -30,7 +30,7 @@ def post(url: str, body: bytes) -> None:
 
 
 def bodies(first: int, count: int) -> list[bytes]:
-    """As no encoder writes them; one without a time of its own, one of another century."""
+    """Return events as no encoder writes them; one without a time of its own, one of another century."""
     told = []
     for number in range(first, first + count):
         event = run_event("COMPLETE", number, f"job{number % 7}", ["/in", f"/a{number % 3}"], [f"/out{number % 5}"])

@@ -138,7 +138,7 @@ def test_estimates(spark: Any) -> None:
 
 @pytest.mark.parametrize("finish", [0, 500])
 def test_components_of_a_long_chain_take_few_rounds(spark: Any, finish: int) -> None:
-    """With and without a last task that ends it; beside the chain a hub and two that read each other."""
+    """A chain takes few rounds with and without a last task that ends it; beside it are a hub and two that read each other."""
     chain = [(at * 7919 % 1000, (at + 1) * 7919 % 1000) for at in range(600)]
     edges = [*chain, *((2000, at) for at in range(2001, 2030)), (3000, 3001), (3001, 3000), (4000, 4000)]
     found, rounds = components(spark.createDataFrame(edges, "source long, target long"), finish=finish)

@@ -14,7 +14,7 @@ EDGES = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=40)
 
 
 def reached(edges: list[tuple[int, int]]) -> dict[int, set[int]]:
-    """Of each node all it leads to, itself too."""
+    """Return all nodes that each node leads to, itself too."""
     after: dict[int, set[int]] = {node: {node} for edge in edges for node in edge}
     for source, target in edges:
         after[source].add(target)

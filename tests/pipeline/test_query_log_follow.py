@@ -33,7 +33,7 @@ PATIENCE = 600.0
 
 
 def arrive(file: Path, folder: Path) -> None:
-    """As files should: whole, under their name."""
+    """Let a file arrive as files should: whole, under its name."""
     file.rename(folder / file.name)
 
 

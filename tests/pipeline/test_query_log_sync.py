@@ -54,7 +54,7 @@ def expected(plain_tables: dict[str, list[str]]) -> dict[str, list[str]]:
 
 
 def test_what_comes_out(expected: dict[str, list[str]]) -> None:
-    """So that the comparisons below compare something."""
+    """No expected table is empty, so that the comparisons below compare something."""
     for name, rows in expected.items():
         # In four days nothing was unread for long enough to be advised against.
         assert rows or name == "pruning", name
@@ -184,7 +184,7 @@ def test_what_an_earlier_call_left_is_ended_before_anything_else(grown: Grown) -
 def test_increments_in_any_order_with_duplicates_end_the_same(
     spark: Any, grown: Grown, expected: dict[str, list[str]]
 ) -> None:
-    """Of what came last, one file was written anew, so it is read anew; one is there twice; what they say was known, but for the fourth."""
+    """One of the last files was written anew, so it is read anew; one is there twice; their rows were known, but for the fourth."""
     told = grown.again
     assert (told.files, told.files_known, told.batches, told.rows) == (4, 1, 1, 60)
     assert tables(spark, grown.store) == expected

@@ -252,7 +252,8 @@ def test_spark_gives_the_same_keys(spark: "SparkSession") -> None:
 
 
 def times(many: int) -> int:
-    """As often as makes a megabyte in `make soak`; a quarter of that in the suite, in which what grows with the square still takes minutes."""
+    """Return how often makes a megabyte in `make soak`; a quarter of that in the suite, where any growth with the square still takes
+    minutes."""
     return many * full(4, 1) // 4
 
 

@@ -44,7 +44,7 @@ class Headwater:
         self.post("/api/v2/entities", {"files": [{"name": "entities.yaml", "text": text}]})
 
     def made(self, **instances: str) -> None:
-        """By another writer."""
+        """Report instances as produced by another writer."""
         reports = [
             {"entity": name, "what": "produced", "ref": "loader", "instances": [some]}
             for name, each in instances.items()
@@ -54,7 +54,7 @@ class Headwater:
         assert not any(one.get("refused") for one in said["results"]), said
 
     def plan(self, hour: str) -> str:
-        """To repair an hour that was wrong and what was made of it; the cause is gone."""
+        """Make a plan to repair a wrong hour and its descendants; the cause is gone."""
         wrong = [{"entity": "reads_hourly", "instances": [hour]}]
         incident = self.post("/api/v2/incidents", {"wrong": wrong, "reason": "counted twice"})["id"]
         self.post(f"/api/v2/incidents/{incident}/fix", {})
@@ -235,7 +235,8 @@ def triggered(airflow: RealAirflow, dag: str) -> dict[str, str | None]:
 
 
 def tries(airflow: RealAirflow) -> dict[tuple[str, str], int]:
-    """By run and task, of those days' runs; the schedule has begun some of today. Not of sensors, which Airflow may try again."""
+    """Return the tries by run and task, of those days' runs; the schedule has begun some of today. Without sensors, which Airflow may
+    try again."""
     start, end = moment("2024-01-15"), moment("2024-01-29")
     return {
         (run.dag_run_id, each.task_id): each.try_number

@@ -23,7 +23,8 @@ def pairs(edges: list[dict[str, Any]]) -> set[tuple[str, str]]:
 
 
 def world(client: Any) -> None:
-    """In January `a` makes /out of /old; in February it makes it of /new, with another schema, and `b` begins to read it."""
+    """Send two months: in January `a` makes /out of /old; in February it makes it of /new, with another schema, and `b` begins to read
+    it."""
     first = dataset("/out", **schema("x", "y"), **columns({"x": [("/old", "k", "DIRECT:IDENTITY")]}))
     later = dataset("/out", **schema("z", "x", type="int"), **columns({"x": [("/new", "k", "DIRECT:AGGREGATION")]}))
     send(

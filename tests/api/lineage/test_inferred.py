@@ -62,7 +62,7 @@ def test_what_was_told_is_believed_first(client: Client) -> None:
 
 
 def test_a_bare_query_feeds_the_only_output(client: Client) -> None:
-    """As dbt sends a model."""
+    """The query is sent as dbt sends a model."""
     _send(client, ORDERS, PEOPLE, _job('select id as order_id from "db"."public"."orders"', dialect="postgres"))
     assert _edges(client, "db.public.totals") == {("db.public.orders", "id", "order_id", "PARSED_SQL")}
 

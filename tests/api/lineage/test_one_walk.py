@@ -77,7 +77,7 @@ def test_the_lineage_of_a_run_is_what_it_was(client: Any, name: str) -> None:
 
 
 def test_what_was_traced_comes_out_of_the_one_walk(client: Any) -> None:
-    """Of items and contents; what the walk finds beside them was read by a run that names no item."""
+    """The walk finds the traced items and contents; a run that names no item read the others beside them."""
     case = load(client, "smart_meter")
     for id_, before in case["answers"]["traces"].items():
         kept = get(client, f"correlation/{quote(id_, safe='')}", depth="all", max_nodes=10_000)

@@ -27,7 +27,7 @@ EVENT = encoded(run_event("COMPLETE", 1, "job", ["/in"], ["/out"]))
 
 @put("/api/v2/things/{name:str}")
 async def put_thing(request: Request[Any, Any, Any], name: FromPath[str]) -> dict[str, str]:
-    """As manual metadata does: remembers its author."""
+    """Remember the author, as manual metadata does."""
     actor: access.Actor = request.state.actor
     return {"by": actor.name, "role": actor.role}
 

@@ -41,7 +41,7 @@ def server(served: Any, identity: IdentityProvider) -> Any:
 
 
 def sign_in(server: Any, identity: IdentityProvider, to: str = "", **over: str) -> Any:
-    """As a browser does: the cookies are kept by the client."""
+    """Sign in as a browser does: the client stores the cookies."""
     begun = server.get("/auth/login", params={"to": to} if to else {})
     assert begun.status_code == 303, begun.text
     back = identity.authorize(begun.headers["location"])

@@ -109,7 +109,7 @@ class Place:
 
 
 def week(url: str, folder: Path, text: str) -> Place:
-    """That is declared there, and a week of it made."""
+    """Return a place where the text is declared and a week of it is made."""
     place = Place(url, folder)
     place.declare(text)
     place.say("weather", WEEK, code="v1")

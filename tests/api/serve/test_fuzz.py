@@ -251,7 +251,7 @@ def every_place() -> Iterator[tuple[Any, ...]]:
 
 
 def test_every_place_of_an_event_takes_every_hostile_value(client: Any, database: Database) -> None:
-    """In batches, for there are many; a batch stands or falls event by event."""
+    """The events go in batches, for there are many; a batch stands or falls event by event."""
     from tests.hostile import changed
 
     accepted: list[bytes] = []

@@ -181,7 +181,7 @@ async def take(request: Request[Any, Any, Any]) -> None:
 
 
 def test_routes_with_a_shape_of_their_own_keep_it_for_every_refusal(served: Any) -> None:
-    """As /api/v1 may: the guard and the limits speak through the handlers of the route."""
+    """A route may have its own shape, as /api/v1 does: the guard and the limits answer through its handlers."""
     router = Router("/api/other", route_handlers=[take, slow], exception_handlers={HeadwaterError: _own_shape})
     server = served(
         [router],

@@ -60,7 +60,7 @@ async def _reports(database: Database) -> int:
 
 
 def test_what_arrives_is_fed_at_once(declared: Database, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By itself it would look again in an hour."""
+    """The feeder alone would look again in an hour."""
     monkeypatch.setattr(status_feeder, "_LOOK_SECONDS", 3600.0)
     live, looks = Feed.live, []
 

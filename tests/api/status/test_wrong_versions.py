@@ -91,7 +91,7 @@ def test_an_incident_is_over_when_nothing_wrong_is_held(client: Client) -> None:
 
 
 def test_what_may_have_been_added_to_is_said(client: Client) -> None:
-    """Of the second version of /kept no event says whether it replaced the first or was added to it."""
+    """No event says whether the second version of /kept replaced the first or was added to it."""
     over = {"lifecycleStateChange": facet(lifecycleStateChange="OVERWRITE")}
     send(
         client,
@@ -159,7 +159,7 @@ def test_one_version_and_what_to_go_back_to(client: Client) -> None:
 
 
 def test_a_content_and_the_steps_that_read_it(client: Client) -> None:
-    """Of one delivered file everything; of one series only the sum of it and what was made from that; nothing of the weather."""
+    """One delivered file reaches everything; one series only its sum and the descendants of that; the weather nothing."""
     told = tell(client, "flow")
     whole = condemn(client, ("CONTENT", content(told, "/landing/meters_202101.csv.gz")), dry_run=True)["reads"]
     assert {each["run_id"][-2:] for each in whole["runs"]} == {"01", "02", "03", "04", "08", "09"}

@@ -162,7 +162,7 @@ def test_every_forecast_leads_to_exactly_its_files(flow: Flow, truth: dict[str, 
 
 
 def test_a_forecast_was_made_by_exactly_its_steps(flow: Flow, truth: dict[str, Truth]) -> None:
-    """Of the many splits, sums and forecasts only those of this delivery point, and of two meters that are in two files both splits."""
+    """The steps are the splits, sums and forecasts of this delivery point alone, and both splits of two meters that are in two files."""
     for point, item in flow.told["corrected"]["published"].items():
         known = truth["corrected"]
         nodes = flow.get(f"/api/v2/correlation/{item}", direction="ancestors", depth="all")["nodes"]

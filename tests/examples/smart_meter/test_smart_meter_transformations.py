@@ -13,7 +13,7 @@ pytestmark = pytest.mark.spark
 
 
 def at(*moment: int) -> dt.datetime:
-    """As Spark has it: an instant of UTC without its zone."""
+    """Return a time as Spark has it: an instant of UTC without its zone."""
     return dt.datetime(*moment)  # type: ignore[arg-type]  # noqa: DTZ001
 
 

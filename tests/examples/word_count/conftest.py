@@ -79,7 +79,7 @@ class Quarter:
         return found
 
     def fingerprints(self) -> dict[str, list[str]]:
-        """Of each instance, the fingerprints of its versions, the latest first."""
+        """Return the fingerprints of each instance's versions, the latest first."""
         return {
             name: [
                 each["fingerprint"]

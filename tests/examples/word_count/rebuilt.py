@@ -30,7 +30,7 @@ def _week(date: dt.date) -> str:
 
 
 def rebuilt(raw: Path) -> dict[str, Table]:
-    """By table and key of the period the rows, sorted."""
+    """Return the sorted rows by table and key of the period."""
     first, last = dt.date(2019, 1, 1), dt.date(2019, 3, 31)
     articles: Table = {}
     for each in _lines(raw / "articles"):

@@ -98,7 +98,7 @@ def test_two_servers_at_once_log_it_once(database: Database, run: Any) -> None:
 
 
 def test_two_servers_whose_clocks_differ_log_it_once(database: Database, run: Any) -> None:
-    """By the clock of one it is early, by that of the other it is not."""
+    """The event is early by the clock of one server and not by that of the other."""
 
     async def both(number: int) -> None:
         body = described(f"c{number}", "2026-03-01T14:00:00Z")
@@ -143,7 +143,7 @@ def test_any_order_of_clocks_that_are_off_ends_in_the_same_tables(database: Data
 
 
 def test_its_warning_stays_as_long_as_the_event(database: Database, run: Any) -> None:
-    """By the warning, a repetition is known."""
+    """The warning lets a repetition be recognised."""
     body = described("a", "2026-03-01T14:00:00Z")
     run(send(Intake(database), body, NOON))
     run(send(Intake(database), encoded({**run_event("START", 1, "j"), "run": {"runId": RUN.format(2), "facets": 7}})))

@@ -70,7 +70,7 @@ def test_blocks_grow_with_the_event(
 
 
 def believe_nothing(postgres: EmbeddedPostgres) -> None:
-    """As `analyze` leaves tables whose rows are not committed yet."""
+    """Set the statistics that `analyze` leaves of tables whose rows are not committed yet."""
     with psycopg.connect(postgres.url, autocommit=True) as connection:
         connection.execute(
             "update pg_class set reltuples = 0, relpages = greatest(relpages, 1) where oid = any(%s::regclass[])",

@@ -47,7 +47,7 @@ class Stored(Recorded):
             return await restorable(connection, await declared(connection), wrong, trust=trust)
 
     def could(self, wrong: Mapping[str, Ordinals], *, trust: bool) -> dict[Instance, set[int]]:
-        """By instance the versions that it may go back to, by nothing but what was condemned, read and deleted: those that others need not keep."""
+        """Return the versions that each instance may go back to, by the condemned and deleted ones alone, whatever other instances need."""
         bad = set().union(*(self.wrong(incident) for incident in self.condemned))
         found: dict[Instance, set[int]] = {}
         for name in wrong:

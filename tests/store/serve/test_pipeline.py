@@ -18,7 +18,7 @@ PATIENCE = 60.0
 
 
 def batch(size: int, events: int) -> bytes:
-    """That many events of as many jobs and datasets, together of that many bytes."""
+    """Return that many events of as many jobs and datasets, together of that many bytes."""
     each = size // events - 700
     told = [
         run_event(
@@ -53,7 +53,7 @@ def test_a_batch_of_megabytes_is_written(database: Database, run: Any, size: int
 
 
 def test_one_event_of_twenty_megabytes_is_written(database: Database, run: Any) -> None:
-    """In one facet, and in the log: forty go over the wire."""
+    """Its size is in one facet, and again in the log: forty megabytes go over the wire."""
     body = encoded(run_event("COMPLETE", 1, "job", [], [dataset("/out", big=facet(text="x" * (20 * MB)))]))
 
     async def write() -> Any:

@@ -107,7 +107,7 @@ class Weather:
         return self.run(incidents.open_(self.database, wrong, "stuck", "ada"))
 
     def wrong(self, id_: Any) -> dict[str, list[str]]:
-        """By entity what is wrong now because of an incident."""
+        """Return the instances of each entity that are wrong now because of an incident."""
         return self.run(self._wrong(str(id_)))
 
     async def _wrong(self, ref: str) -> dict[str, list[str]]:

@@ -283,7 +283,7 @@ def test_details_keep_their_value_at_the_call(told: Told) -> None:
         rows: int
 
     class Number:
-        """As numpy's: no int, but it knows one."""
+        """A number like numpy's: no int, but it knows one."""
 
         def tolist(self) -> int:
             return 4

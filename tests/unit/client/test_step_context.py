@@ -275,7 +275,7 @@ def test_the_official_client_joins_the_run(told: Told) -> None:
 
 
 def test_which_step_it_was_a_moment_ago(told: Told) -> None:
-    """For those who hear of things late, as Spark's listeners do."""
+    """A late observer, as Spark's listeners are, can ask for the step of a moment ago."""
     before = time.time()
     with headwater.step("outer") as outer:
         at_first = time.time()
@@ -292,7 +292,7 @@ def test_which_step_it_was_a_moment_ago(told: Told) -> None:
 
 
 def test_calls_of_a_forked_worker_on_its_parents_step_are_logged_as_lost(told: Told) -> None:
-    """And another thread that holds the step's lock while the process forks does not stop the worker for good."""
+    """Another thread that holds the step's lock while the process forks does not stop the worker for good."""
     done = program(
         """
         import os, sys, threading, headwater

@@ -156,7 +156,7 @@ def test_a_file_of_before_that_is_replaced_has_its_new_content(
 
 
 def test_a_file_that_is_rewritten_at_once_has_its_last_content(told: Told, tmp_path: Path) -> None:
-    """As long as before, and within one tick of the clock: nothing that `stat` says has changed."""
+    """The file is as long as before, and written within one tick of the clock: nothing that `stat` shows has changed."""
     path = tmp_path / "x"
     with headwater.step("write") as step:
         now = time.time_ns()

@@ -81,7 +81,7 @@ def test_case(text: str, expected: str, names: dict[str, tuple[str, str]]) -> No
 
 
 def shape(template: str, text: str) -> None:
-    """As long, and line by line."""
+    """Assert that the text is as long as the template, line by line."""
     assert len(text) == len(template)
     assert [at for at, char in enumerate(text) if char == "\n"] == [
         at for at, char in enumerate(template) if char == "\n"

@@ -56,7 +56,7 @@ ruled = st.lists(
 @example(DatasetName("file", "/t/2019-08-01/k=v"), [])
 @example(DatasetName("file", "a//2019-08"), [])
 def test_placing_what_is_placed_changes_nothing(name: DatasetName, some: list[Rule]) -> None:
-    """For any rules, also those that `checked` refuses."""
+    """A placed name stays, by any rules, also those that `checked` refuses."""
     identity = Identity(tuple(some))
     placed = identity.place(name)
     again = identity.place(placed.name)

@@ -17,7 +17,7 @@ def test_an_interval_comes_first() -> None:
 
 
 def test_an_interval_of_nothing_is_none() -> None:
-    """As Airflow 3 gives it to cron schedules: the run is about what was over when it was due."""
+    """Airflow 3 gives cron schedules an empty interval: the run is about the periods that were over when it was due."""
     due = TWO + dt.timedelta(hours=6)
     run = SimpleNamespace(data_interval_start=due, data_interval_end=due, partition_date=None, logical_date=due)
     assert of(run) == Period("over", due, due)

@@ -66,7 +66,7 @@ def test_what_was_meant_is_found(down: Instances, up: Instances, text: str, wind
 
 @pytest.mark.parametrize("seed", range(40))
 def test_what_is_proposed_reads_the_same(seed: int) -> None:
-    """For any text, the proposal is another spelling of it within the observed runs."""
+    """The proposal for any text is another spelling of it within the observed runs."""
     chosen = random.Random(seed)
     down, up = chosen.choice([DAYS, PARIS, WEEKS, MONTHS]), chosen.choice([HOURS, DAYS, WEEKS, MONTHS])
     number = chosen.randint(1, 9)

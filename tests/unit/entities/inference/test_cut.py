@@ -40,7 +40,7 @@ def periods(period: dict[str, str], count: int, since: str = "2023-01-01T00:00:0
 
 @pytest.mark.parametrize("period", CUTS, ids=str)
 def test_every_cut_comes_back(period: dict[str, str]) -> None:
-    """In this zone, or where others cannot be told from it, in one of these."""
+    """A cut comes back in its zone or, where others cannot be told from it, in one of these."""
     count = {"week": 60, "month": 24, "quarter": 9, "year": 9}.get(period["every"], 400)
     seen = periods(period, count)
     random.Random(1).shuffle(seen)

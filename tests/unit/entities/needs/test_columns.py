@@ -94,7 +94,8 @@ class Drawn:
         return found
 
     def flows(self, upstream: str, wrong: set[str]) -> dict[str, set[str]]:
-        """By entity what is carried to it from one, column by column; `*` stands for a column that has no name. Empty: it was come to, and none is."""
+        """Return the columns carried from one entity to each, column by column; `*` stands for a column without a name. Empty: it was
+        reached, and none is carried."""
         homes: dict[uuid.UUID, list[str]] = {}
         for name, datasets in self.stored.items():
             homes.setdefault(datasets[0], []).append(name)

@@ -38,7 +38,7 @@ MADE_BY = {
 
 
 def until(name: str, instances: Instances, end: str) -> Ordinals:
-    """Of an entity's instances all that were over by then."""
+    """Return an entity's instances that were over by then."""
     start = int(instances.calendar.begins([instances.all.first])[0])
     days = Instances.of({"every": "day"}).calendar
     return instances.calendar.within(start, int(days.begins([keys.ordinal(days, end)])[0])) & GRAPH.every(name)

@@ -43,7 +43,7 @@ def days(start: int, end: int) -> Ordinals:
 
 
 def planned(graph: Graph, wrong: dict[str, Ordinals], **more: object) -> Plan:
-    """Of all that is wrong because of these, where everything exists."""
+    """Plan all instances that are wrong because of these, where everything exists."""
     found = {name: hit.instances for name, hit in tainted(graph, wrong).hits.items()}
     exist = {name: graph.every(name) for name in graph.entities}
     return plan(graph, found, **({"exist": exist, "roots": wrong} | more))  # type: ignore[arg-type]

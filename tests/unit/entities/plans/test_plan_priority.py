@@ -158,7 +158,7 @@ def test_the_estimate_goes_by_the_same_turns() -> None:
 
 
 def best_of(found: Plan) -> dict[int, Tier]:
-    """Of each item the best tier of itself and of what follows; in a stage that goes one by one each follows all before it."""
+    """Return the best tier of each item and of those that follow it; in a stage that goes one by one each follows all before it."""
     items = list(found.items())
     best = {item.number: min(tier(found.tiers[name]) for name in item.makes) for item in items}
     in_turn = [stage for stage in found.stages if len(stage.blocks) > 1 or is_chained(found.graph, stage.blocks[0])]

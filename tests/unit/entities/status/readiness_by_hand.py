@@ -214,7 +214,7 @@ class ByHand:
         return ("not_due", "") if self.world.now < expected else late
 
     def one(self, dependency: Dependency, name: str, dates: Dates | None) -> tuple[bool, set[int], list[Told]]:
-        """Of one upstream, without waiting: enough, what is there, what is not."""
+        """Return the readiness of one upstream, without waiting: whether it is enough, the instances there, and the missing ones."""
         mine, theirs = self.entity.instances, self.graph.entities[name].instances
         newest, wanted = 0, None
         if mine is not None and theirs is not None:

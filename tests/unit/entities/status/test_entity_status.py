@@ -152,7 +152,7 @@ def test_a_wrong_version_that_is_deleted_is_remembered() -> None:
 
 
 def oracle(had: set[str], report: Report) -> set[str] | None:
-    """Of one instance, with words; None where the report is refused."""
+    """Return the words of one instance after a report; None where the report is refused."""
     there = any(word.startswith("state ") for word in had)
     match report:
         case Started(run):

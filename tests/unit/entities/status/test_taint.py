@@ -71,7 +71,7 @@ def check(seed: int, tables: float = 0.0) -> int:
 
 
 def nearest(drawn: World, wrong: dict[str, Ordinals], expected: dict[Instance, int], forward: bool) -> dict[str, int]:
-    """Of each entity the fewest links over which anything came."""
+    """Return the fewest links over which anything came to each entity."""
     passed = set()
     for link, pairs in drawn.pairs:
         for k, u in pairs:
@@ -246,7 +246,7 @@ def drawn_with_roots(seed: int) -> tuple[random.Random, World, dict[str, Ordinal
 
 @pytest.mark.parametrize("block", range(3))
 def test_of_two_incidents_is_wrong_what_is_of_either(block: int) -> None:
-    """And when one is retracted just that is cleared which only it explains."""
+    """A retraction clears just the marks that only the retracted incident explains."""
     for seed in range(10_000 + block * 20, 10_000 + block * 20 + 20):
         if (case := drawn_with_roots(seed)) is None:
             continue

@@ -141,7 +141,7 @@ def other(drawn: Drawn) -> dict[str, object]:
 
 
 def _wide(some: Instances) -> tuple[int, int]:
-    """With some that are no instances: the rule may need them."""
+    """Return the bounds of the instances and some beyond: the rule may need them."""
     assert some.first is not None
     assert some.end is not None
     return some.first - 40, some.end + 40

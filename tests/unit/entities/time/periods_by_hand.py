@@ -176,7 +176,7 @@ def months_later(local: int, months: int) -> int:
 
 
 def moved(local: int, months: int, days: int, late: bool) -> int:
-    """By months so that no later time comes out earlier, then by days."""
+    """Move a local time by months, so that no later time comes out earlier, then by days."""
     if months:
         midnights = [local // DAY * DAY + i * DAY for i in range(-4, 5)]
         if late:

@@ -55,7 +55,7 @@ def cases() -> list[Any]:
 
 
 def said(some: Reports, expected: list[list[Any]]) -> list[list[Any]]:
-    """As the cases write it, with only those facts that the case speaks of."""
+    """Return reports as the cases write them, with only those facts that the case has."""
     found = []
     for nth, one in enumerate(some.reports):
         facts = expected[nth][3] if nth < len(expected) and len(expected[nth]) > 3 else None
@@ -155,7 +155,7 @@ def test_how_jobs_are_written(namespace: str, name: str, declared: str) -> None:
 
 
 def test_runs_that_follow_each_other_leave_out_no_instance_and_share_none() -> None:
-    """For every hour of a schedule, with intervals shorter and longer than the entity's period."""
+    """The rule holds for every hour of a schedule, with intervals shorter and longer than the entity's period."""
     rng = random.Random(1)
     template = json.loads((CASES / "airflow.json").read_text(encoding="utf-8"))[1]["events"][0]
     for _ in range(30):

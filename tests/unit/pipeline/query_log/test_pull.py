@@ -25,11 +25,11 @@ def at(hour: int, minute: int = 0, second: int = 0, day: int = 1) -> dt.datetime
 
 
 class OperationalError(Exception):
-    """As clients call what may pass."""
+    """A client's error that may pass."""
 
 
 class ProgrammingError(Exception):
-    """As clients call what will not."""
+    """A client's error that will not pass."""
 
 
 class Warehouse:

@@ -9,7 +9,7 @@ from headwater.pipeline.query_log.peel import peeled
 def told(
     nodes: str, edges: str, used: str = "", sure: dict[str, float] | None = None
 ) -> dict[str, tuple[int, bool, float]]:
-    """Of graphs in letters: `a>b` says that a feeds b."""
+    """Peel a graph in letters: `a>b` says that a feeds b."""
     place = {name: number for number, name in enumerate(nodes)}
     pairs = [(place[one[0]], place[one[2]]) for one in edges.split()]
     found = peeled(
