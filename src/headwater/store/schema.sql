@@ -402,7 +402,7 @@ create index audit_by_time on audit (at desc, id desc);
 create index audit_by_actor on audit (actor, at desc);
 create index audit_by_target on audit (target, at desc) where target is not null;
 
--- As before, but for one: a transaction that says it is retention may delete. Nothing may update or truncate.
+-- Only a transaction that declares itself as retention may delete. Nothing may update or truncate.
 create or replace function refuse_to_rewrite_audit() returns trigger language plpgsql as $$
 begin
   if tg_op = 'DELETE' and current_setting('headwater.retention', true) = 'audit' then
@@ -462,7 +462,7 @@ returns table (dataset_id uuid, job_id uuid, direction text, at timestamptz, set
   where l.drawn
 $$;
 
--- As before; and `manual` says that nothing but a person's word keeps the edge alive. Only a person's edge has no report's time.
+-- The edges that are alive; `manual`: only a person keeps the edge alive. Only a person's edge has no report's time.
 create or replace view live_edges as
 select e.dataset_id, e.job_id, e.direction, e.first_at, coalesce(greatest(e.last_at, e.declared_at), e.first_at) as last_at, e.declared,
        case when e.manual then not coalesce(e.last_at >= coalesce(j.horizon, '-infinity')

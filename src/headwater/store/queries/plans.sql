@@ -25,7 +25,7 @@ where %(state)s::text is null or state = %(state)s order by created_at desc, id 
 update plans set state = %(state)s, changed_at = clock_timestamp() where id = %(id)s
 
 -- name: items :many
--- Items of a plan that something became of.
+-- Items of a plan that were begun or changed.
 select number, state, attempt, worker, run, note, began_at, lease_until, ended_at from plan_items where plan = %(plan)s order by number
 
 -- name: take :exec

@@ -13,7 +13,7 @@ select from (
 cross join lateral (select from datasets d where d.id = n.id for no key update) d
 
 -- name: stale :many
--- Datasets and jobs whose document is not made from what is known now: names, facets, what people said. Datasets by their canonical id.
+-- Datasets and jobs whose document is older than their names, facets or people's texts. Datasets by their canonical id.
 -- Node by node, and each row by its key: a join of what they all have is, where tables are believed to be empty, each row of one against each
 -- of the other. And that is believed of what this transaction has written, when the tables were analyzed meanwhile.
 with root as (
@@ -72,7 +72,7 @@ where exists (select 1 from dataset_canonical c where c.dataset_id = s.id and c.
    or not exists (select 1 from datasets d where d.id = s.id and not d.hidden union all select 1 from jobs j where j.id = s.id and not j.hidden)
 
 -- name: described :many
--- Those of these datasets of which more is known than their name: other names, facets, what people said (maybe before they were reported).
+-- Those of these datasets of which more is known than their name: other names, facets, people's texts (maybe older than their first report).
 select u.id from unnest(%(id)b::uuid[], %(target)b::text[]) as u (id, target)
 where exists (select 1 from owner_facets where owner = u.id)
    or exists (select 1 from dataset_canonical where dataset_id = u.id) or exists (select 1 from dataset_canonical where canonical_id = u.id)
@@ -118,7 +118,7 @@ where w.word = u.word and not exists (select 1 from search_documents d where d.w
 select id from (select id from datasets where id > %(after)b union all select id from jobs where id > %(after)b) n order by id limit %(limit)s
 
 -- name: match_words :many
--- For each word: whether it is indexed, whether indexed words begin with it, and indexed words that are near it (one slip, or much the same trigrams).
+-- The words: whether each is indexed, whether indexed words begin with it, and indexed words that are near it (one slip, or much the same trigrams).
 select u.word, exists (select 1 from search_words w where w.word = u.word),
        exists (select 1 from search_words w where w.word >= u.word and w.word < u.after),
        case when u.near <> '' then (select array_agg(word) from (select word from search_words w where w.near && string_to_array(u.near, ' ') limit 200) n) end,
@@ -141,7 +141,7 @@ from node n cross join lateral (
 where a.kind in ('description', 'owner', 'tag') group by n.node
 
 -- name: candidates :many
--- Documents by the first of these queries that finds them, each at most `most` times; the one spoken of last is first among equals.
+-- Documents by the first of these queries that finds them, each at most `most` times; the one reported last is first among equals.
 select h.tier, h.id, h.type, h.namespace, h.name,
        coalesce((select last_seen from datasets where id = h.id), (select last_seen from jobs where id = h.id))
 from (

@@ -18,7 +18,7 @@ select distinct on (id) id, edges from unnest(%(id)b::uuid[], %(edges)b::bytea[]
 on conflict do nothing
 
 -- name: lock_datasets :exec
--- Datasets that will be spoken of and those that stand for them, in one order and before any job: their documents are made under these locks.
+-- Lock the datasets that will be written and their canonical ones, in one order and before any job: their documents are made under these locks.
 select from (
   select id from unnest(%(ids)b::uuid[]) as u (id)
   union
@@ -27,7 +27,7 @@ select from (
 cross join lateral (select from datasets d where d.id = n.id for no key update) d
 
 -- name: upsert_datasets :many
--- Datasets spoken of; the ids of those never heard of before, of those this changed, and of those that are hidden.
+-- Add or update datasets; return the ids of the new ones, of those this changed, and of those that are hidden.
 with told as (
 insert into datasets as t (id, namespace, name, first_seen, last_seen)
 select id, min(namespace), min(name), min(at), max(at)
@@ -40,7 +40,7 @@ select id, created, hidden from told
 union select id, false, true from datasets where id = any(%(id)b::uuid[]) and hidden
 
 -- name: upsert_dataset_links :many
--- Other names of datasets; the ids on both sides of links never told before.
+-- Add other names of datasets; return the ids on both sides of new links.
 insert into dataset_links as t (dataset_id, alias_id, kind, first_at)
 select dataset_id, alias_id, kind, min(at)
 from unnest(%(dataset_id)b::uuid[], %(alias_id)b::uuid[], %(kind)b::text[], %(at)b::timestamptz[]) as u (dataset_id, alias_id, kind, at)
@@ -78,7 +78,7 @@ select id, created, hidden from told
 union select id, false, true from jobs where id = any(%(id)b::uuid[]) and hidden
 
 -- name: upsert_namespaces :many
--- Namespaces spoken of; those that are hidden.
+-- Add or update namespaces; return those that are hidden.
 with told as (
 insert into namespaces as t (name, first_seen)
 select name, min(at) from unnest(%(name)b::text[], %(at)b::timestamptz[]) as u (name, at) group by name order by name
@@ -86,13 +86,13 @@ on conflict (name) do update set first_seen = least(t.first_seen, excluded.first
 select name, hidden from namespaces where name = any(%(name)b::text[]) and hidden
 
 -- name: upsert_sources :exec
--- Data sources spoken of.
+-- Add or update data sources.
 insert into sources as t (name, url, first_seen)
 select name, url, min(at) from unnest(%(name)b::text[], %(url)b::text[], %(at)b::timestamptz[]) as u (name, url, at) group by name, url order by name, url
 on conflict (name, url) do update set first_seen = excluded.first_seen where excluded.first_seen < t.first_seen
 
 -- name: upsert_runs :many
--- Runs spoken of: the state of highest rank, the earliest start, the latest end, the latest told parent.
+-- Add or update runs: the state of highest rank, the earliest start, the latest end, the latest reported parent.
 insert into runs as t (run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, nominal_start, nominal_end, user_name, statement, parent_run_id, parent_job_id, parent_at, parent_digest)
 select run_id, job_id, min(external_id), max(state), min(at), max(at), min(started_at), max(ended_at), min(nominal_start), max(nominal_end), min(user_name), max(statement),
        (array_agg(parent_run_id order by at desc, digest desc) filter (where parent_run_id is not null))[1],
@@ -129,7 +129,7 @@ where excluded.first_event_at < t.first_event_at or excluded.last_event_at > t.l
 returning run_id, xmax = 0
 
 -- name: upsert_reports :exec
--- Runs and declarations that told inputs or outputs.
+-- Add or update reports: runs and declarations with inputs or outputs.
 insert into reports as t (job_id, report_id, declaration, first_at)
 select job_id, report_id, bool_and(declaration), min(at)
 from unnest(%(job_id)b::uuid[], %(report_id)b::uuid[], %(declaration)b::bool[], %(at)b::timestamptz[]) as u (job_id, report_id, declaration, at)
@@ -316,7 +316,7 @@ where (excluded.run_id is null, excluded.dataset_id is null, excluded.at, exclud
        and (t.dataset_id, t.run_id, t.job_id) is distinct from (excluded.dataset_id, excluded.run_id, excluded.job_id))
 
 -- name: new_correlation_edges :many
--- Those of these edges of correlation that were never told, or not as early. The transaction that maintains the closure writes them.
+-- Those of these edges of correlation that are new, or earlier than before. The transaction that maintains the closure writes them.
 select u.* from (
   select distinct on (parent_id, child_id) parent_id, child_id, role, at, digest
   from unnest(%(parent_id)b::uuid[], %(child_id)b::uuid[], %(role)b::int2[], %(at)b::timestamptz[], %(digest)b::bytea[]) as u (parent_id, child_id, role, at, digest)

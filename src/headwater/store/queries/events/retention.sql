@@ -36,7 +36,7 @@ delete from warnings where (digest, event_time, position) in (
   limit %(limit)s for update skip locked)
 
 -- name: delete_audit :exec
--- Old rows of the audit log, so many; the table lets only a transaction do this that said what it is.
+-- Old rows of the audit log, so many; the table lets only a transaction do this that declares itself as retention.
 delete from audit where id in (select id from audit where at < %(before)s order by at, id limit %(limit)s for update skip locked)
 
 -- name: allow_audit :exec
@@ -66,11 +66,11 @@ order by job_id, report_id for update skip locked
 delete from report_datasets where (job_id, report_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[]))
 
 -- name: delete_report_subsets :exec
--- Parts these reports told.
+-- Delete the parts of these reports.
 delete from report_subsets where (job_id, report_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[]))
 
 -- name: delete_report_columns :exec
--- Columns these reports told.
+-- Delete the columns of these reports.
 delete from report_columns where (job_id, report_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[]))
 
 -- name: delete_report_checks :exec

@@ -29,7 +29,7 @@ select ancestor_id, min(depth) from correlation_paths where descendant_id = any(
 group by 1 order by 2, 1 limit %(limit)s
 
 -- name: descendants_beyond :many
--- As before, beyond the closure's bound: what is exactly at the bound is where to go on from. Every way that long has a node there.
+-- The descendants beyond the closure's bound: the walk goes on from the nodes exactly at the bound. Every way that long has a node there.
 with recursive base (id, depth) as (
   select id, 0 from unnest(%(ids)b::uuid[]) as id
   union
@@ -43,7 +43,7 @@ select id, min(depth) from (
 where depth <= %(depth)s group by 1 order by 2, 1 limit %(limit)s
 
 -- name: ancestors_beyond :many
--- As before, upwards.
+-- The ancestors beyond the closure's bound, in the same way.
 with recursive base (id, depth) as (
   select id, 0 from unnest(%(ids)b::uuid[]) as id
   union

@@ -18,7 +18,7 @@ group by 1, 2, 3
 order by 1, 2
 
 -- name: past_at_datasets :many
--- Edges of these datasets in one direction that were live at a time: told by one of the job's last reporting runs by then, or its latest declaration; and those people had drawn.
+-- Edges of these datasets in one direction that were live at a time: in one of the job's last reporting runs by then, or its latest declaration; and those people had drawn.
 with member as (
   select i as node, i as id from unnest(%(ids)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)
@@ -81,7 +81,7 @@ select distinct job_id, target_id, set_id, origin from (
 where place = 1
 
 -- name: past_column_sets :many
--- Sets of column edges these jobs told of these targets at a time.
+-- Sets of column edges that these jobs had reported of these targets by a time.
 with live as (
   select job_id, report_id from live_reports((select array_agg(distinct j) from unnest(%(jobs)b::uuid[]) j), %(as_of)s, %(live_runs)s)
 ), told as (

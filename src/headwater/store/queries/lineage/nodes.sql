@@ -5,7 +5,7 @@ union all
 select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs where id = any(%(ids)b)
 
 -- name: datasets_page :many
--- Datasets, the latest spoken of first.
+-- Datasets, the latest reported first.
 select id, 'DATASET', namespace, name, first_seen, last_seen, null::uuid from datasets
 where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
   and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
@@ -13,7 +13,7 @@ where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) 
 order by last_seen desc, namespace, name limit %(limit)s offset %(offset)s
 
 -- name: datasets_page_sorted :many
--- Datasets in another order: by name, or the one spoken of longest ago first.
+-- Datasets in another order: by name, or the one reported longest ago first.
 select id, 'DATASET', namespace, name, first_seen, last_seen, null::uuid from datasets
 where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
   and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
@@ -29,14 +29,14 @@ where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) 
   and not exists (select 1 from dataset_canonical c where c.dataset_id = id and c.canonical_id <> id)
 
 -- name: jobs_page :many
--- Jobs, the latest spoken of first.
+-- Jobs, the latest reported first.
 select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs
 where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
   and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
 order by last_seen desc, namespace, name limit %(limit)s offset %(offset)s
 
 -- name: jobs_page_sorted :many
--- Jobs in another order: by name, or the one spoken of longest ago first.
+-- Jobs in another order: by name, or the one reported longest ago first.
 select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs
 where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
   and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))

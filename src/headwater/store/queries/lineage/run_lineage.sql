@@ -27,7 +27,7 @@ order by 1, 2, 3
 
 -- name: versions_at_start :many
 -- The version that each of these readers found in a dataset when it began: the latest written before by a run that did not fail, or a stream's checkpoint; for a reader
--- that said which parts it read, one for each part (a writer that named no part wrote them all). Else what a run still writing had begun; a stream's
+-- that reported the parts it read, one for each part (a writer that named no part wrote them all). Else what a run still writing had begun; a stream's
 -- counts from then on like one that is written.
 -- A version without an external name yields to one of the same run that has it, here and below.
 with asked as (

@@ -61,7 +61,7 @@ where s.job_id = %(job_id)s and s.report_id = %(run_id)s order by 1, 2, 3
 
 -- name: read_versions :many
 -- The version of each dataset that a reader starting at this moment found: the latest written before it by a run that did not fail, or a stream's checkpoint;
--- one that wrote something of a part the reader read, where both said which: no column of a partition has two values.
+-- one that wrote something of a part the reader read, where both reported parts: no column of a partition has two values.
 with member as (
   select i as node, i as id from unnest(%(datasets)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(datasets)b)

@@ -61,7 +61,7 @@ from unnest(%(namespaces)b::text[], %(names)b::text[]) as u (namespace, name)
 join jobs j on j.namespace = u.namespace and j.name = u.name left join jobs p on p.id = j.parent_id
 
 -- name: jobs_page :many
--- Jobs, the latest spoken of first; those whose latest run is in one of the states, where states are given.
+-- Jobs, the latest reported first; those whose latest run is in one of the states, where states are given.
 select j.id, j.namespace, j.name, j.first_seen, j.last_seen, j.parent_id, p.name, j.hidden from (
   select * from jobs
   where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s)
@@ -77,7 +77,7 @@ where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s)
   and (%(states)b::int2[] is null or (select r.state from runs r where r.job_id = jobs.id order by r.first_event_at desc, r.run_id limit 1) = any(%(states)b))
 
 -- name: families :many
--- For each of these jobs: the topmost job above it, and every job below that one. The paths guard against jobs that are each other's parents.
+-- The families of these jobs: the topmost job above each, and every job below that one. The paths guard against jobs that are each other's parents.
 with recursive up (id, top, path) as (
   select j.id, j.id, array[j.id] from jobs j where j.id = any(%(ids)b)
   union all

@@ -47,7 +47,7 @@ where v.run_id = any(%(runs)b::uuid[]) and v.job_id = any(%(jobs)b::uuid[])
 order by v.external_version <> '', v.written_at, v.id
 
 -- name: last_of_datasets :many
--- The last run that told each of these datasets, under any of its names.
+-- The last run that reported each of these datasets, under any of its names.
 with member as (
   select i as node, i as id from unnest(%(ids)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)

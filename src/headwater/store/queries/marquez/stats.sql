@@ -13,16 +13,16 @@ where event_time >= (%(times)b::timestamptz[])[1] and event_time < (%(times)b::t
 group by 1, 2
 
 -- name: jobs :many
--- Jobs by the span between these times in which they were first spoken of; 0 is before all.
+-- Jobs by the span between these times in which they were first reported; 0 is before all.
 select width_bucket(first_seen, %(times)b::timestamptz[]), count(*) from jobs where not hidden group by 1
 
 -- name: datasets :many
--- Datasets by the span between these times in which they were first spoken of; 0 is before all.
+-- Datasets by the span between these times in which they were first reported; 0 is before all.
 select width_bucket(first_seen, %(times)b::timestamptz[]), count(*) from datasets d
 where not hidden and not exists (select 1 from dataset_canonical c where c.dataset_id = d.id and c.canonical_id <> d.id) group by 1
 
 -- name: sources :many
--- Data sources by the span between these times in which they were first spoken of; 0 is before all.
+-- Data sources by the span between these times in which they were first reported; 0 is before all.
 select width_bucket(first_seen, %(times)b::timestamptz[]), count(*) from (
   select name, min(first_seen) as first_seen from (
     select name, first_seen from sources union all select 'default', min(first_seen) from datasets having count(*) > 0) s group by name) s group by 1

@@ -36,19 +36,19 @@ select from datasets where id = any(%(ids)b::uuid[]) order by id for update
 select from jobs where id = any(%(ids)b::uuid[]) order by id for update
 
 -- name: settle_hidden_datasets :many
--- Datasets are hidden as people said last; those that changed.
+-- Hide or show datasets by people's last change; return those that changed.
 update datasets d set hidden = not a.deleted from annotations a
 where a.owner = d.id and a.kind = 'hidden' and a.field = '' and d.hidden = a.deleted and (%(owners)b::uuid[] is null or a.owner = any(%(owners)b))
 returning d.id
 
 -- name: settle_hidden_jobs :many
--- Jobs are hidden as people said last; those that changed.
+-- Hide or show jobs by people's last change; return those that changed.
 update jobs j set hidden = not a.deleted from annotations a
 where a.owner = j.id and a.kind = 'hidden' and j.hidden = a.deleted and (%(owners)b::uuid[] is null or a.owner = any(%(owners)b))
 returning j.id
 
 -- name: settle_hidden_namespaces :many
--- Namespaces are hidden as people said last; those that changed.
+-- Hide or show namespaces by people's last change; return those that changed.
 update namespaces n set hidden = not a.deleted from annotations a
 where a.target = 'namespace:' || n.name and a.kind = 'hidden' and n.hidden = a.deleted and (%(targets)b::text[] is null or a.target = any(%(targets)b))
 returning n.name

@@ -10,7 +10,7 @@ where not d.hidden and (%(namespace)s::text is null or d.namespace = %(namespace
 order by d.namespace, d.name limit %(limit)s
 
 -- name: jobs :many
--- The jobs that read or wrote these datasets: how many of their runs told something (two stand for more), and whether their log calls them ad hoc.
+-- The jobs that read or wrote these datasets: how many of their runs reported anything (two stand for more), and whether their log calls them ad hoc.
 with member as (
   select i as node, i as id from unnest(%(ids)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)
@@ -23,7 +23,7 @@ where not j.hidden
 group by m.node, j.id, e.direction order by j.namespace, j.name, j.id, e.direction, m.node
 
 -- name: runs :many
--- Runs of these jobs that did not fail: the latest of each, and its first few. What they were for: as they say, or their parent's, or its parent's.
+-- Runs of these jobs that did not fail: the latest of each, and its first few. The time they were for: their own, or their parent's, or its parent's.
 select r.job_id, r.run_id, r.started, r.ended, coalesce(r.nominal_start, p.nominal_start, g.nominal_start),
        case when r.nominal_start is not null then r.nominal_end when p.nominal_start is not null then p.nominal_end else g.nominal_end end
 from unnest(%(jobs)b::uuid[]) as j (id) cross join lateral (

@@ -1,5 +1,5 @@
 -- name: candidates :many
--- Datasets that were ever written, the latest spoken of first, and how many there are.
+-- Datasets that were ever written, the latest reported first, and how many there are.
 select d.id, count(*) over () from datasets d
 where not d.hidden and (%(namespace)s::text is null or d.namespace = %(namespace)s)
   and not exists (select 1 from dataset_canonical c where c.dataset_id = d.id and c.canonical_id <> d.id)

@@ -27,7 +27,7 @@ cross join lateral (select * from instance_reads j where j.upstream_id = w.entit
 select entity_id, start_, end_ from instance_versions where seq = any(%(seqs)b::int8[])
 
 -- name: codes :many
--- By which code the versions of instances in these windows were made, and when, in the order in which they were produced.
+-- The code and the time of each version of instances in these windows, in the order in which they were produced.
 select v.entity_id, v.start_, v.end_, coalesce(v.code, ''), v.produced_at
 from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (entity_id, start_, end_)
 cross join lateral (select * from instance_versions i where i.entity_id = w.entity_id and i.end_ > w.start_ and i.start_ < w.end_ offset 0) v

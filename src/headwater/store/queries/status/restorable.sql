@@ -1,5 +1,5 @@
 -- name: stored :many
--- The versions of instances in these windows that say where in a table they are kept, in the order in which they were produced.
+-- The versions of instances in these windows with a place in a table, in the order in which they were produced.
 select distinct v.entity_id, v.seq, v.start_, v.end_, v.produced_at, v.run, v.code, v.fingerprint, v.storage::text, v.row_count, v.byte_count, v.complete
 from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (entity_id, start_, end_)
 cross join lateral (select * from instance_versions i

@@ -114,7 +114,7 @@ select r.seq, r.recorded_at, r.entity_id, r.what, r.ref, r.first_, r.end_, r.hap
 where r.seq > %(seq)s and (%(ids)b::int4[] is null or r.entity_id = any(%(ids)b::int4[])) order by r.seq limit %(limit)s
 
 -- name: news :many
--- The entities that were spoken of after a seq, and the last seq of each; and, as that of no entity, the last seq of all.
+-- The entities with reports after a seq, and the last seq of each; and, as that of no entity, the last seq of all.
 select entity_id, max(seq) from status_reports where seq > %(seq)s group by entity_id
 union all select null, coalesce(max(seq), 0) from status_reports
 

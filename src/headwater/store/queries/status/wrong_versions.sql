@@ -40,7 +40,7 @@ where (coalesce(own.state, 3) not in (4, 5) or v.checkpoint) and not exists (
   left join runs r on r.run_id = n.run_id and r.job_id = n.job_id where coalesce(r.state, 3) not in (4, 5))
 
 -- name: before :many
--- For each of these versions: the version that its dataset had before it, if that has a name to go back to.
+-- The version that the dataset of each of these versions had before it, if that has a name to go back to.
 select k.id, p.id, p.external_version, p.written_at from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.id = k.id
 cross join lateral (
   select n.id, n.external_version, n.written_at from dataset_versions n left join runs r on r.run_id = n.run_id and r.job_id = n.job_id
@@ -49,7 +49,7 @@ cross join lateral (
   order by n.written_at desc, n.id limit 1) p
 
 -- name: item_readers :many
--- Runs that read an item or a content that these runs wrote to these datasets, as their own events say: (place, run, job).
+-- Runs that read an item or a content that these runs wrote to these datasets, by their own events: (place, run, job).
 with place as (
   select * from unnest(%(runs)b::uuid[], %(jobs)b::uuid[], %(datasets)b::uuid[]) with ordinality as p (run_id, job_id, dataset_id, place)
 ), written as (
@@ -71,7 +71,7 @@ select distinct n.run_id, n.job_id from correlation_items i join correlation_edg
 join correlation_items n on n.id = e.child_id and n.kind = 'RUN' where i.id = any(%(ids)b::uuid[])
 
 -- name: reads_by_item :many
--- The datasets of which these runs say which items or contents they read.
+-- The datasets of which these runs report the items or contents they read.
 select distinct n.run_id, n.job_id, coalesce(c.canonical_id, p.dataset_id)
 from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) as k (run_id, job_id)
 join correlation_items n on n.run_id = k.run_id and n.job_id = k.job_id and n.kind = 'RUN'
