@@ -158,7 +158,8 @@ class _Drawing:
         above: dict[str, set[str]],
         level: dict[str, int],
     ) -> dict[str, PictureNode]:
-        """In the order of their parents, so that few arrows cross. Nodes that are alike are equally far from the farthest source."""
+        """Place the nodes in the order of their parents, so that few arrows cross. Nodes that are alike are equally far from the
+        farthest source."""
         rows: dict[int, list[PictureNode]] = defaultdict(list)
         for one in drawn.values():
             rows[level[_any_member(one)]].append(one)

@@ -77,7 +77,7 @@ def learn(times: Collection[dt.datetime]) -> Cadence:
 
 
 def learn_seconds(times: Collection[float]) -> Cadence:
-    """As `learn`, from seconds since 1970 and without `last`: faster for very many datasets."""
+    """Learn as `learn` does, from seconds since 1970 and without `last`: faster for very many datasets."""
     ordered = sorted(set(times))
     grouped = _grouped(ordered)
     gaps = _gaps(grouped)

@@ -11,7 +11,7 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 
 BYTES: Final = 8 << 20
-"""Of Parquet, up to which one task is sooner done than several are planned."""
+"""Bytes of Parquet, up to which one task is sooner done than several are planned."""
 DIRECTORIES: Final = 200
 """Each is opened by itself, which several tasks do sooner."""
 _SETTINGS: Final = {

@@ -150,8 +150,9 @@ class Store:
     def in_one_task_if_small(
         self, tables: Iterable[Table], days: Collection[dt.date] | None = None, more: int | None = 0
     ) -> Iterator[bool]:
-        """In the block tables are read and written by one task, if these (of partitioned ones `days`, by default all) and `more` bytes of other input
-        are small; whether they are.
+        """Let one task read and write tables in the block, if these (of partitioned ones `days`, by default all) and `more` bytes of
+        other input
+        are small; yield whether they are.
 
         A size that is not known (None; of a directory that an earlier version wrote) counts as large.
         """
@@ -362,7 +363,7 @@ def _number(name: str) -> int:
 
 
 def _nulls(table: Table) -> list[str]:
-    """As text: as expressions each would be nine messages to the JVM."""
+    """Return nulls of the table's columns as text: as expressions each would be nine messages to the JVM."""
     return [f"cast(null as {_kind(field.dataType)}) as `{field.name}`" for field in table.schema.fields]
 
 

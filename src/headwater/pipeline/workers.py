@@ -78,7 +78,7 @@ def _ask(spark: SparkSession, mark: str, path: str) -> None:
 
 
 def _look(batches: Iterator["pa.RecordBatch"], mark: str) -> Iterator["pa.RecordBatch"]:
-    """In a worker. That this can be called at all says that Headwater is there."""
+    """Run in a worker: that the function can be called at all proves that Headwater is there."""
     import pyarrow
 
     for batch in batches:

@@ -18,7 +18,7 @@ KEPT = frozenset({DELTA, ICEBERG})
 """The providers of tables that keep versions, as tables name them."""
 
 LOG = "/_delta_log/"
-"""In the path of the files of Delta's log, which its own queries read."""
+"""A part of the paths of Delta's log files, which its own queries read."""
 WRITES = "deltaTransactionalWrite"
 """Delta's name for the execution that writes the files of a commit."""
 _MOST_COMMITS = 50

@@ -138,7 +138,7 @@ class Resolver(FromClause):
         return Relation(list(zip(names, values, strict=True)))
 
     def _united_open(self, first: Relation, others: list[Relation], by_name: bool) -> Relation:
-        """By place as far as both sides are known from the left, then by name, as a guess."""
+        """Return the union's relation: by place as far as both sides are known from the left, then by name, as a guess."""
         columns: list[Column] = []
         sure = True
         for place, (name, value) in enumerate(first.columns()):

@@ -33,7 +33,7 @@ def lead(raw: str, text: str) -> int | None:
 
 
 def places(raw: str, text: str) -> list[int]:
-    """For each character of the text, where it is written in the literal."""
+    """Return where each character of the text is written in the literal."""
     begin = next((at + 1 for at, char in enumerate(raw) if char in "'\""), 1)
     quote = raw[begin - 1 : begin]
     found: list[int] = []

@@ -193,7 +193,7 @@ def _quiet(match: re.Match[str]) -> str:
 
 
 def _brackets(code: str) -> dict[int, int]:
-    """For each closing bracket where it was opened."""
+    """Return the place of the opening bracket for each closing one."""
     found: dict[int, int] = {}
     waiting: list[int] = []
     for match in re.finditer(r"[()]", code):

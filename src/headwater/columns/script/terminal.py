@@ -54,7 +54,7 @@ DOLLARS = re.compile(r"\$\$([^$]*(?:\$(?!\$)[^$]*)*)\$\$")
 
 
 def blank(text: str) -> str:
-    """As long and with the same line breaks."""
+    """Return blanks of the text's length, with the same line breaks."""
     return VISIBLE.sub(" ", text)
 
 

@@ -164,7 +164,7 @@ class _Following:
         self._errors.append(StageFailed(f"the stream of new files ended: {why}", stage="follow"))
 
     def _batch(self, _files: DataFrame, _number: int) -> None:
-        """In a thread of Spark's. The rows of the files are not asked for, so nothing reads them here."""
+        """Run a round, in a thread of Spark's. The rows of the files are not asked for, so nothing reads them here."""
         try:
             self._round()
         except BaseException as error:
@@ -207,6 +207,7 @@ class _Following:
         return reduce(DataFrame.unionByName, found)
 
     def _checkpoint(self) -> str:
-        """In the store, of this question: with other inputs another stream begins, and the ledger knows what it need not take in."""
+        """Return the stream's folder in the store, for this question: with other inputs another stream begins, and the ledger knows
+        which files are imported."""
         asked = "\0".join((self._asked.source, *map(whole, self._asked.inputs)))
         return f"{whole(self._path)}/follow/inputs-{blake2b(asked.encode(), digest_size=8).hexdigest()}"

@@ -100,7 +100,7 @@ def land(rows: "Rows", longest: int = LONGEST, now: dt.datetime | None = None, w
 
 
 def _read(rows: DataFrame) -> DataFrame:
-    """With what the texts say: `text_key`, `comments`; and `statement` only where a task meets its key for the first time."""
+    """Add the columns read from the texts: `text_key`, `comments`; and `statement` only where a task meets its key for the first time."""
     import pyarrow as pa
 
     def extract_texts(batches: Iterator[tuple[pa.Array, pa.Array, pa.Array]]) -> Iterator[pa.Array]:

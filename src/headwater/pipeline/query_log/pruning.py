@@ -175,7 +175,7 @@ def _seen(rows: DataFrame, statements: DataFrame, since: Column, links: DataFram
 
 
 def _used(seen: DataFrame, rows: DataFrame, kept: DataFrame | None, since: Column) -> DataFrame:
-    """With `used`: read, or kept, or out of the log's sight."""
+    """Add `used`: read, or kept, or out of the log's sight."""
     inside = F.broadcast(rows.select("namespace").distinct().withColumn("inside", F.lit(True)))
     found = seen.join(inside, "namespace", "left").withColumn("used", F.col("read") | F.col("inside").isNull())
     if kept is not None:
@@ -191,7 +191,7 @@ def _used(seen: DataFrame, rows: DataFrame, kept: DataFrame | None, since: Colum
 def _doubted(
     seen: DataFrame, rows: DataFrame, statements: DataFrame, since: Column, log: DataFrame, at: datetime, knobs: Doubts
 ) -> DataFrame:
-    """With `confidence`, `hidden` (share of the namespace's executions that might hide a read) and `log_days`."""
+    """Add `confidence`, `hidden` (share of the namespace's executions that might hide a read) and `log_days`."""
     worked = F.col("executions") - F.col("failures")
     understood = statements.select(
         *KEY,

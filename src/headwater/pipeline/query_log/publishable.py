@@ -287,7 +287,7 @@ def _quality(store: Store) -> DataFrame:
 
 
 def _most(sums: DataFrame, by: Sequence[str], columns: dict[str, str], name: str) -> DataFrame:
-    """For each of `by` the values with the most executions, the most first."""
+    """Return the values with the most executions for each of `by`, the most first."""
     counted = sums.groupBy(*by, *columns.values()).agg(F.sum("executions").alias("count"))
     order = [F.coalesce(column, F.lit("")).alias(column) for column in columns.values()]
     one = F.struct(*(F.col(column).alias(as_) for as_, column in columns.items()), F.col("count").alias("executions"))

@@ -57,7 +57,7 @@ def floor(at: dt.datetime, length: dt.timedelta) -> dt.datetime:
 
 
 def length(text: str) -> dt.timedelta:
-    """Of `15m`, `1h` or `1d`. InvalidQuestion: anything else, or nothing at all."""
+    """Return the length of `15m`, `1h` or `1d`. Raises InvalidQuestion for anything else, or nothing at all."""
     found = re.fullmatch(r"(\d{1,5})([mhd])", text.strip())
     if not found or not int(found[1]):
         raise InvalidQuestion(f"{text!r} is no length of time; write 15m, 1h or 1d", given=text)

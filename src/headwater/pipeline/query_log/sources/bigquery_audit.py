@@ -61,7 +61,7 @@ _PARSED: Final = "stored_metadata"
 
 
 def opened(frame: DataFrame) -> DataFrame:
-    """With what is text inside an entry as a column of its own: it is parsed once."""
+    """Add the text inside an entry as a column of its own: it is parsed once."""
     return frame.withColumn(_PARSED, F.from_json(F.col(STORED.name)["metadataJson"], NEW))
 
 
