@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from tests.events import columns, dataset, encoded, facet, parent, run_event, schema
@@ -119,44 +120,55 @@ def run_documented(machine: Machine, name: str, folder: Path, **variables: str) 
     return done.stdout
 
 
-def test_the_documented_commands_bring_everything_back(machine: Machine, tmp_path: Path) -> None:
-    source = url_of(machine)
+class Documented(NamedTuple):
+    """What the page's commands made of the machine's database: two others, from a backup and from one of the log alone."""
+
+    folder: Path
+    variables: dict[str, str]
+    before: dict[str, str]
+
+    @property
+    def restored(self) -> str:
+        return self.variables["RESTORED_URL"]
+
+
+@pytest.fixture(scope="module")
+def documented(machine: Machine, tmp_path_factory: pytest.TempPathFactory) -> Documented:
+    folder, source = tmp_path_factory.mktemp("documented"), url_of(machine)
     restored, from_log = (
         source.replace("/postgres?", f"/{name}?") for name in ("headwater_restored", "headwater_from_log")
     )
     assert len({source, restored, from_log}) == 3
     variables = {"HEADWATER_DATABASE__URL": source, "RESTORED_URL": restored, "FROM_LOG_URL": from_log}
     before = prints(source)
+    for name in ("backup", "backup-log", "restore", "restore-log"):
+        run_documented(machine, name, folder, **variables)
+    return Documented(folder, variables, before)
+
+
+def test_the_documented_commands_bring_everything_back(machine: Machine, documented: Documented) -> None:
+    folder, variables, before = documented
     assert {"events", "warnings", "migrations"} <= before.keys()
     blank = hashlib.blake2b(digest_size=16).hexdigest()
     assert [before[table] for table in ("edges", "dataset_links", "column_sets", "runs")].count(blank) == 0
-    for name in ("backup", "backup-log", "restore", "restore-log"):
-        run_documented(machine, name, tmp_path, **variables)
-    assert (tmp_path / "log.dump").stat().st_size < (tmp_path / "headwater.dump").stat().st_size
-    assert prints(restored) == before
-    assert prints(from_log) == before
-    assert json.loads(run_documented(machine, "verify", tmp_path, **variables))["equal"] is True
-    assert prints(restored) == before
+    assert (folder / "log.dump").stat().st_size < (folder / "headwater.dump").stat().st_size
+    assert prints(documented.restored) == before
+    assert prints(variables["FROM_LOG_URL"]) == before
+    assert json.loads(run_documented(machine, "verify", folder, **variables))["equal"] is True
+    assert prints(documented.restored) == before
 
 
-def test_a_restored_database_that_lacks_rows_is_found_out(machine: Machine, tmp_path: Path) -> None:
+def test_a_restored_database_that_lacks_rows_is_found_out(machine: Machine, documented: Documented) -> None:
     """The verification of the page must be able to fail."""
-    source = url_of(machine)
-    variables = {
-        "HEADWATER_DATABASE__URL": source,
-        "RESTORED_URL": source.replace("/postgres?", "/headwater_lacking?"),
-    }
-    for name in ("backup", "restore"):
-        run_documented(machine, name, tmp_path, **variables)
 
     async def lose() -> None:
-        database = await Database(variables["RESTORED_URL"], pool_size=2).open()
+        database = await Database(documented.restored, pool_size=2).open()
         async with database.connection() as connection:
             await connection.execute("delete from edges where direction = 'in'")
         await database.close()
 
     asyncio.run(lose())
-    told = json.loads(run_documented(machine, "verify", tmp_path, **variables))
+    told = json.loads(run_documented(machine, "verify", documented.folder, **documented.variables))
     assert (told["equal"], told["differed"]) == (False, ["edges"])
 
 
