@@ -121,7 +121,7 @@ def run_documented(machine: Machine, name: str, folder: Path, **variables: str) 
 
 
 class Documented(NamedTuple):
-    """What the page's commands made of the machine's database: two others, from a backup and from one of the log alone."""
+    """Two databases that the commands of the page made of that of the machine: from a backup, and from one of the log alone."""
 
     folder: Path
     variables: dict[str, str]

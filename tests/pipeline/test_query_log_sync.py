@@ -140,9 +140,10 @@ def test_killed_at_every_boundary_and_before_every_commit_it_ends_the_same(
 
 
 class Grown(NamedTuple):
-    """A store after four calls: what each did, how many stages the last began, and the versions of its tables before and after that."""
+    """A store after four calls, the first two at another price: what ran by then, what each call did, how many stages the last began, and the versions of its tables before and after that."""
 
     store: Path
+    ran: list[str]
     resumed: Synced
     again: Synced
     nothing: Synced
@@ -154,6 +155,7 @@ class Grown(NamedTuple):
 def grown(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Grown:
     """A log that comes in pieces, in any order: the first call dies; its file is gone when the second comes; then one is written anew, and one twice."""
     folder = tmp_path_factory.mktemp("grown")
+    dear = Settings(prices=parse(yaml.safe_load(PRICES.replace("6.25", "100"))))
     log, store = bigquery_files(folder / "jobs"), folder / "store"
     files = sorted(log.iterdir())
     random.Random(7).shuffle(files)
@@ -163,16 +165,17 @@ def grown(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Grown:
             raise PowerCut
 
     with pytest.raises(PowerCut):
-        synced(spark, store, files[0], show=dies)
+        synced(spark, store, files[0], show=dies, settings=dear)
     files[0].rename(folder / "kept.json")
-    resumed = synced(spark, store, files[1], files[2], batch_files=1)
+    resumed = synced(spark, store, files[1], files[2], batch_files=1, settings=dear)
+    ran = tables(spark, store)["executions"]
     (folder / "kept.json").rename(log / "again.json")
     shutil.copy(log / "again.json", log / "and_again.json")
     files[1].write_bytes(files[1].read_bytes())
     again = synced(spark, store, log)
     version, stages = Store(spark, str(store)).version, []
     nothing = synced(spark, store, log, show=lambda told: stages.append(told.stage))
-    return Grown(store, resumed, again, nothing, stages, (version, Store(spark, str(store)).version))
+    return Grown(store, ran, resumed, again, nothing, stages, (version, Store(spark, str(store)).version))
 
 
 def test_what_an_earlier_call_left_is_ended_before_anything_else(grown: Grown) -> None:
@@ -196,8 +199,21 @@ def test_a_rerun_changes_nothing_and_opens_nothing(grown: Grown) -> None:
     assert grown.versions[0] == grown.versions[1]
 
 
+def test_money_follows_the_prices(spark: Any, grown: Grown) -> None:
+    """An execution that came at another price costs what the present one makes of it, whether or not its file was read again."""
+    assert grown.again.files_known == 1
+    before = [json.loads(row) for row in grown.ran]
+    after = [json.loads(row) for row in tables(spark, grown.store)["executions"]]
+    assert (len(before), len(after)) == (45, 60)
+    for rows, price in ((before, 100), (after, 6.25)):
+        assert all(row["money"] == pytest.approx(row["bytes_billed"] / 2**40 * price, abs=1e-9) for row in rows)
+        assert any(row["money"] for row in rows)
+    days = Store(spark, str(grown.store)).read(S.DAILY).agg({"money": "sum", "bytes_billed": "sum"}).first()
+    assert days["sum(money)"] == pytest.approx(days["sum(bytes_billed)"] / 2**40 * 6.25)
+
+
 class InWindows(NamedTuple):
-    """A store into which the second day came first, at another price; the answers of three calls, and what ran after the first."""
+    """A store into which the second day came first: the answers of three calls, and what ran by the first."""
 
     store: Path
     day: Synced
@@ -210,11 +226,10 @@ class InWindows(NamedTuple):
 def in_windows(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> InWindows:
     folder = tmp_path_factory.mktemp("windows")
     log, store = bigquery_files(folder / "jobs"), folder / "store"
-    dear = Settings(prices=parse(yaml.safe_load(PRICES.replace("6.25", "100"))))
-    day = synced(spark, store, log, since=DAY_TWO, until=DAY_TWO + dt.timedelta(days=1), settings=dear)
+    day = synced(spark, store, log, since=DAY_TWO, until=DAY_TWO + dt.timedelta(days=1))
     ran = tables(spark, store)["executions"]
     hours = {"since": DAY_TWO + dt.timedelta(hours=1), "until": DAY_TWO + dt.timedelta(hours=2)}
-    within = synced(spark, store, log, settings=dear, **hours)
+    within = synced(spark, store, log, **hours)
     return InWindows(store, day, within, synced(spark, store, log), ran)
 
 
@@ -227,17 +242,6 @@ def test_since_and_until_and_then_the_rest(spark: Any, in_windows: InWindows, ex
     assert (in_windows.within.files, in_windows.within.files_known) == (0, 4)
     assert in_windows.rest.rows == 60
     assert tables(spark, in_windows.store) == expected
-
-
-def test_money_follows_the_prices(in_windows: InWindows, expected: dict[str, list[str]], spark: Any) -> None:
-    """An execution that was taken in at another price costs what this one makes of it."""
-    before = [json.loads(row) for row in in_windows.ran]
-    after = [json.loads(row) for row in tables(spark, in_windows.store)["executions"]]
-    for rows, price in ((before, 100), (after, 6.25)):
-        assert all(row["money"] == pytest.approx(row["bytes_billed"] / 2**40 * price, abs=1e-9) for row in rows)
-        assert any(row["money"] for row in rows)
-    days = Store(spark, str(in_windows.store)).read(S.DAILY).agg({"money": "sum", "bytes_billed": "sum"}).first()
-    assert days["sum(money)"] == pytest.approx(days["sum(bytes_billed)"] / 2**40 * 6.25)
 
 
 def test_a_log_of_nothing_usable_is_quarantined_and_ends(spark: Any, tmp_path: Path) -> None:
