@@ -4,6 +4,7 @@ content.
 Refuses to choose: a text that means several things has candidates and no object.
 """
 
+import difflib
 from collections.abc import Iterable
 
 import msgspec
@@ -40,11 +41,13 @@ async def find_object(database: Database, text: str) -> FoundObjects:
     if found := await _columns(database, text):
         return _one_of(found)
     async with database.snapshot() as connection:
-        if text in (await declared(connection)).declared:
+        entities = (await declared(connection)).declared
+        if text in entities:
             return _one_of([FoundObject("ENTITY", text, text, entity=text)])
         if ids := await parts_of_ids(connection, text.removeprefix("run:")):
             return _one_of([each for id_ in ids for each in await _by_id(connection, str(id_)) if each.type == "RUN"])
-    return FoundObjects(None, [], [hit.id for hit in named.suggestions])
+    near = difflib.get_close_matches(text.partition("@")[0], entities, 3)
+    return FoundObjects(None, [], [*near, *(hit.id for hit in named.suggestions)])
 
 
 def _one_of(found: list[FoundObject]) -> FoundObjects:
@@ -92,7 +95,7 @@ async def _versions(connection: Connection, rows: Iterable[run_store.VersionRow]
 
 
 async def _part(connection: Connection, text: str) -> list[FoundObject]:
-    """Find `ENTITY@INSTANCE`, or `DATASET@VERSION` by the version's name in its storage."""
+    """Find `ENTITY@INSTANCE` or `ENTITY@INSTANCE,INSTANCE`, or `DATASET@VERSION` by the version's name in its storage."""
     name, at, part = text.rpartition("@")
     if not at or not name or not part:
         return []
@@ -122,7 +125,7 @@ def _instances(held: StoredDeclarations, entity: str, part: str, node: str | Non
     of = held.instances(entity)
     return [
         FoundObject("INSTANCE", f"{entity}@{each}", f"{entity} {each}", node=node, entity=entity, instance=each)
-        for each in ranges.written(of, ranges.read(of, [part]))
+        for each in ranges.written(of, ranges.read(of, part.split(",")))
     ]
 
 

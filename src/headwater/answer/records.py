@@ -21,6 +21,7 @@ from headwater.errors import NotFound
 from headwater.store.database import Connection
 from headwater.store.lineage import correlation as item_store
 from headwater.store.lineage import run_lineage as store
+from headwater.store.lineage.runs import RunKey
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -52,12 +53,12 @@ class Records:
             elif one.type == "VERSION":
                 await self._begin_version(uuid.UUID(one.id))
             elif one.type == "ITEM":
-                self._roots += [self.items.key(row) for row in await self.items.load([uuid.UUID(one.id)])]
+                self._roots += [self.items.keys[row.id] for row in await self.items.load([uuid.UUID(one.id)])]
             elif one.type == "CONTENT":
                 await self._begin_content(one.id)
-            else:
-                await self._begin_instance(one)
-        if len(subjects) > 1:
+        if instances := [one for one in subjects if one.type == "INSTANCE"]:
+            await self._begin_instances(instances)
+        elif len(subjects) > 1:
             self.notes.append(
                 f"{' and '.join(sorted(one.type.lower() for one in subjects))} have this id; all are roots"
             )
@@ -65,7 +66,7 @@ class Records:
     async def _begin_run(self, run: uuid.UUID) -> None:
         keys = await store.family(self._connection, run, self.runs.as_of, self._question.max_nodes + 1)
         self._roots += await self.runs.load_runs(keys)
-        jobs = len({job for id_, job in keys if id_ == run})
+        jobs = len({key.job for key in keys if key.run == run})
         if not keys:
             raise NotFound(f"run {run} was not yet reported at {self.runs.as_of}", run=str(run))
         if jobs > 1:
@@ -76,19 +77,21 @@ class Records:
         self._roots.append(Place(self.runs.versions[id_].dataset, id_))
         if self._question.direction != "upstream":
             within = await self.items.load([item for _, item in await item_store.written_in(self._connection, [id_])])
-            self._roots += [self.items.key(row) for row in within]
+            self._roots += [self.items.keys[row.id] for row in within]
 
     async def _begin_content(self, fingerprint: str) -> None:
         rows, notes = await self.items.newest_contents(fingerprint)
         self.notes += notes
-        self._roots += [self.items.key(row) for row in rows]
+        self._roots += [self.items.keys[row.id] for row in rows]
 
-    async def _begin_instance(self, one: FoundObject) -> None:
-        assert one.entity is not None and one.instance is not None  # noqa: PT018
+    async def _begin_instances(self, some: Collection[FoundObject]) -> None:
+        entity = next(one.entity for one in some)
+        assert entity is not None
+        texts = [one.instance for one in some if one.instance is not None]
         self.schedule = await InstanceLinks.load(
-            self._connection, one.entity, [one.instance], self._question.as_of, self._question.direction
+            self._connection, entity, texts, self._question.as_of, self._question.direction
         )
-        self._roots.append(Instances(one.entity))
+        self._roots.append(Instances(entity))
         # The version that the instance is: it is walked from, too.
         self.schedule.versions = await self.schedule.written(self.runs)
         self._roots += self.schedule.versions
@@ -99,7 +102,7 @@ class Records:
         if self.schedule is not None:
             sources.append(self.schedule)
         walk = Walk(sources, self._roots, self._question.max_nodes)
-        limit = max(0, 2 * self._question.depth - isinstance(self._roots[0], tuple))
+        limit = max(0, 2 * self._question.depth - isinstance(self._roots[0], RunKey))
         await self.items.preload(walk.roots, self._question.direction, limit)
         await walk.go(self._question.direction, limit)
         if self._question.direction != "downstream":
@@ -120,7 +123,7 @@ async def record_lineage(connection: Connection, question: Question, subjects: C
         if not isinstance(key, Instances):
             together[ids[key]].append(key)
     nodes: dict[str, Node] = {id_: records.nodes.node(walk, id_, keys) for id_, keys in together.items()}
-    made = await instances_of(connection, {str(key[0]) for key in walk.steps if isinstance(key, tuple)})
+    made = await instances_of(connection, {str(key.run) for key in walk.steps if isinstance(key, RunKey)})
     _name_instances(nodes, records, together, made)
     stands_for = {key: [id_] for key, id_ in ids.items()} | _scheduled(records, walk, nodes)
     hidden = walk.hidden()
@@ -177,7 +180,7 @@ def _name_instances(
                 (w for key in together[one.id] if isinstance(key, Place) and (w := records.runs.writer_of(key))), None
             )
             if writer is not None:
-                written[str(writer[0])].append(one)
+                written[str(writer.run)].append(one)
     for run, instances in made.items():
         if len(written[run]) == 1:
             written[run][0].instances = instances
@@ -219,11 +222,11 @@ def _claim(records: Records, source: Key, target: Key, link: Link) -> Claim:
     if link.by is not None:
         return Claim("SCHEDULE", link.evidence, link.by, link.since)
     run = target if link.relation == "READ" else source
-    row = records.runs.rows.get(run) if isinstance(run, tuple) else None
+    row = records.runs.rows.get(run) if isinstance(run, RunKey) else None
     since = link.since
     if since is None and link.relation == "WROTE" and isinstance(target, Place) and target.version is not None:
         since = records.runs.versions[target.version].written_at
     if since is None and row is not None:
         since = row.began
-    by = f"run:{run[0]}" if isinstance(run, tuple) else None
+    by = f"run:{run.run}" if isinstance(run, RunKey) else None
     return Claim("DECLARED" if link.declared else "OBSERVED", link.evidence, by, since)

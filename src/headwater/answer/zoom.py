@@ -75,14 +75,16 @@ async def _object(database: Database, text: str) -> FoundObjects:
             return FoundObjects(FoundObject(kind, text, text), [], [])  # type: ignore[arg-type]
     found = await find_object(database, text) if text.strip() else FoundObjects(None, [], [])
     if found.object is None and not found.candidates:
-        near = f"; did you mean {', '.join(found.suggestions[:3])}?" if found.suggestions else ""
+        near = f"; did you mean {' or '.join(map(repr, found.suggestions[:3]))}?" if found.suggestions else ""
         raise NotFound(f"nothing is named {text[:100]!r}{near}", suggestions=found.suggestions)
     return found
 
 
 def _same_record(candidates: Collection[FoundObject]) -> bool:
-    """Return whether these are one id under which several things were reported: a run and an item."""
-    return bool(candidates) and len({one.id for one in candidates}) == 1 and candidates[0].type not in _OF_NAMES  # type: ignore[index]
+    """Return whether these are one id under which several things were reported, a run and an item; or several instances of one entity."""
+    kinds = {one.type for one in candidates}
+    together = {one.entity for one in candidates} if kinds == {"INSTANCE"} else {one.id for one in candidates}
+    return len(together) == 1 and not kinds & _OF_NAMES
 
 
 def _ambiguous(question: lineage.Question, found: FoundObjects) -> Lineage:

@@ -23,7 +23,7 @@ def find_object(url: str | None, text: str) -> dict[str, Any]:
         if found["candidates"]:
             raise Ambiguous(
                 f"{text!r} could be any of {len(found['candidates'])}; give one of these:",
-                candidates=[_candidate(each) for each in found["candidates"]],
+                candidates=[candidate(each) for each in found["candidates"]],
             )
     if os.path.exists(text):  # noqa: PTH110
         return _file(url, text)
@@ -31,7 +31,8 @@ def find_object(url: str | None, text: str) -> dict[str, Any]:
     raise NotFound(f"nothing is named {text!r}")
 
 
-def _candidate(each: dict[str, Any]) -> str:
+def candidate(each: dict[str, Any]) -> str:
+    """Return it as a list of what could be meant shows it."""
     return str(each["id"]) if each["type"] in {"DATASET", "JOB"} else f"{each['id']}  {each['label']}"
 
 

@@ -36,7 +36,7 @@ def label(text: str) -> str:
 
 
 def trace(answer: Mapping[str, Any], fan: int = FAN) -> str:
-    """A flowchart of a correlation answer: sources as circles, other items with round ends, runs as boxes; the roots are drawn thick.
+    """A flowchart of lineage of runs and versions: sources as circles, other items with round ends, runs as boxes; the roots are drawn thick.
 
     Where more than `fan` + 1 are alike, the rest are one node with their number. A dotted arrow was refused: it would close a loop.
     """
@@ -53,22 +53,22 @@ def trace(answer: Mapping[str, Any], fan: int = FAN) -> str:
         if of_it:
             lines += [f"  classDef {style} {look}", f"  class {','.join(of_it)} {style}"]
     hidden = answer["hidden"]
-    if hidden["count"]:
-        lines.append(f"  %% {hidden['count']} more not shown: {hidden['reason']}")
+    if hidden["nodes"]:
+        lines.append(f"  %% {hidden['nodes']} more not shown: {hidden['reason']}")
     return "\n".join(lines) + "\n"
 
 
 def _is(one: PictureNode, style: str) -> bool:
-    return one.root if style == "root" else one.node["state"] in _WRONG
+    return one.root if style == "root" else one.node["state"] in _WRONG or bool(one.node.get("against"))
 
 
 def _shape(one: PictureNode, written: bool) -> str:
     words = [one.label]
-    if one.kind == "RUN":
+    if one.node["type"] == "RUN":
         words += [word for word in (one.node["version"], "forced" if one.node["forced"] else None) if word]
         if one.node["state"] in _WRONG:
             words.append(str(one.node["state"]).lower())
     text = label(" ".join(words)) + (f" ({one.count} more)" if one.count > 1 else "")
-    if one.kind == "RUN":
+    if one.node["type"] == "RUN":
         return f'["{text}"]'
     return f'(["{text}"])' if written else f'(("{text}"))'

@@ -1,4 +1,4 @@
-"""A correlation answer as people look at it: content drawn as its item, and of many that are alike a few and one that stands for the rest.
+"""Lineage of runs and versions as people look at it: content drawn as its item, and of many that are alike a few and one that stands for the rest.
 
 Pure, over the answer as JSON. Nothing is left out without a count, and what differs from its siblings (a run that failed, a series with a reader
 of its own) is never folded into them. JSON answers are not drawn: they have every node.
@@ -13,6 +13,7 @@ import msgspec
 
 from headwater.model.names import short
 
+_DIRECTIONS = {"ancestors": "upstream", "descendants": "downstream"}
 # So many alike are drawn one by one; with more, the rest are one node.
 FAN = 4
 # Above this number of nodes, siblings count as alike even if their names differ.
@@ -20,16 +21,15 @@ _CROWDED = 120
 _VARYING = re.compile(r"[0-9a-f]{8}[0-9a-f-]*|\d+")
 _DIGITS = re.compile(r"(\d+)")
 _LONGEST = 80
+_MOST_PARTS = 3
 
 
 class PictureNode(msgspec.Struct):
     """One node of a picture. `count` > 1: it stands for so many (`members`, by id); `node` is then one of them. `content`: what was drawn into it."""
 
     id: str
-    kind: str
     label: str
     node: dict[str, Any]
-    depth: int
     root: bool = False
     count: int = 1
     members: list[str] = msgspec.field(default_factory=list)
@@ -37,11 +37,13 @@ class PictureNode(msgspec.Struct):
 
 
 class Arrow(msgspec.Struct, frozen=True, order=True):
-    """From parent to child, by the ids of what is drawn. `refused`: it would close a loop, and is not followed."""
+    """From parent to child, by the ids of what is drawn. `refused`: it would close a loop, and is not followed. `note`: the parts that
+    were read or written, and whether the version is judged by the time at which the reader began."""
 
     parent: str
     child: str
     refused: bool = False
+    note: str = ""
 
 
 class Picture(msgspec.Struct):
@@ -53,14 +55,37 @@ class Picture(msgspec.Struct):
 
 
 def picture(answer: Mapping[str, Any], fan: int = FAN) -> Picture:
-    """Return the picture of an answer of `/api/v2/correlation`; `fan`: up to this many alike nodes stay unfolded."""
+    """Return the picture of an answer of `/api/v2/lineage` about single records; `fan`: up to this many alike nodes stay unfolded."""
     drawing = _Drawing(answer, fan)
     drawing.fold_content()
     made = drawing.folded(by_name=True)
     return made if len(made.nodes) <= _CROWDED else drawing.folded(by_name=False)
 
 
-def label(node: Mapping[str, Any]) -> str:
+def as_lineage(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an answer of `/api/v2/correlation` in the shape of `/api/v2/lineage`."""
+    nodes = [
+        node
+        | {"type": "RUN" if node["kind"] == "RUN" else "VERSION", "label": _label(node), "hop": node["depth"]}
+        | {
+            "item": node["id"] if node["kind"] == "ITEM" else None,
+            "version_id": None,
+            "external_version": node["fingerprint"],
+        }
+        for node in answer["nodes"]
+    ]
+    of_run = {node["id"] for node in nodes if node["type"] == "RUN"}
+    edges = [
+        {"source": edge["parent"], "target": edge["child"], "refused": edge["refused"], "claims": [], "parts": []}
+        | {"relation": "READ" if of_run & {edge["parent"], edge["child"]} else "IS"}
+        for edge in answer["edges"]
+    ]
+    hidden = {"nodes": answer["hidden"]["count"], "reason": answer["hidden"]["reason"]}
+    direction = _DIRECTIONS.get(answer["direction"], "both")
+    return dict(answer) | {"nodes": nodes, "edges": edges, "hidden": hidden, "direction": direction}
+
+
+def _label(node: Mapping[str, Any]) -> str:
     """Return a node's label: the process of a run; the last part of a dataset's name, and its part; else its fingerprint or id."""
     if node["kind"] == "RUN":
         return str(node["process"] or node["run_id"] or node["id"])
@@ -73,32 +98,32 @@ def label(node: Mapping[str, Any]) -> str:
     return str(node["fingerprint"] or node["id"])
 
 
+def _note(edge: Mapping[str, Any]) -> str:
+    parts = [", ".join(f"{key}={value}" for key, value in part.items()) for part in edge["parts"]]
+    guess = ["by time"] if any(claim["evidence"] == "DERIVED" for claim in edge["claims"]) else []
+    return "; ".join([*parts[:_MOST_PARTS], *(["…"] if len(parts) > _MOST_PARTS else []), *guess])
+
+
 class _Drawing:
     def __init__(self, answer: Mapping[str, Any], fan: int) -> None:
         self.fan = max(1, fan)
         self.nodes: dict[str, dict[str, Any]] = {node["id"]: node for node in answer["nodes"]}
-        self.arrows = {
-            Arrow(edge["parent"], edge["child"], bool(edge["refused"]))
-            for edge in answer["edges"]
-            if edge["parent"] in self.nodes and edge["child"] in self.nodes
-        }
+        edges = [edge for edge in answer["edges"] if edge["source"] in self.nodes and edge["target"] in self.nodes]
+        self.arrows = {Arrow(edge["source"], edge["target"], edge["refused"], _note(edge)) for edge in edges}
+        self.is_content = {(edge["source"], edge["target"]) for edge in edges if edge["relation"] == "IS"}
         self.roots = {id_ for id_ in answer["roots"] if id_ in self.nodes}
         self.content: dict[str, dict[str, Any]] = {}
 
     def fold_content(self) -> None:
-        """A CONTENT that one ITEM has, and that has no other node above it, is drawn as that item, if the item is of no other content."""
+        """A content that one item has, and that has no other node above it, is drawn as that item, if the item is of no other content."""
         above, below = self._neighbours()
         moved: dict[str, str] = {}
-        for id_, node in self.nodes.items():
-            if node["kind"] != "CONTENT" or len(above[id_]) != 1:
-                continue
-            (item,) = above[id_]
-            contents = [child for child in below[item] if self.nodes[child]["kind"] == "CONTENT"]
-            if self.nodes[item]["kind"] == "ITEM" and len(contents) == 1:
-                moved[id_] = item
-                self.content[item] = node
+        for item, content in self.is_content:
+            if above[content] == {item} and sum((item, child) in self.is_content for child in below[item]) == 1:
+                moved[content] = item
+                self.content[item] = self.nodes[content]
         self.arrows = {
-            Arrow(moved.get(a.parent, a.parent), moved.get(a.child, a.child), a.refused)
+            Arrow(moved.get(a.parent, a.parent), moved.get(a.child, a.child), a.refused, a.note)
             for a in self.arrows
             if moved.get(a.child) != a.parent
         }
@@ -147,7 +172,7 @@ class _Drawing:
         nodes = self._placed(drawn, stands_for, above, level)
         return Picture(
             nodes,
-            sorted({Arrow(stands_for[a.parent], stands_for[a.child], a.refused) for a in self.arrows}),
+            sorted({Arrow(stands_for[a.parent], stands_for[a.child], a.refused, a.note) for a in self.arrows}),
             [id_ for id_, one in nodes.items() if one.root],
         )
 
@@ -182,29 +207,27 @@ class _Drawing:
 
     def _likeness(self, id_: str, by_name: bool) -> object:
         node = self.nodes[id_]
-        root = id_ in self.roots
-        if node["kind"] == "RUN":
-            return ("RUN", root, node["job"], node["version"], node["state"], bool(node["forced"]))
-        stem = _VARYING.sub("#", label(node)) if by_name else None
-        return (node["kind"], root, bool(node["collided"]), stem)
+        root, against = id_ in self.roots, node.get("against")
+        if node["type"] == "RUN":
+            return ("RUN", root, against, node["job"], node["version"], node["state"], bool(node["forced"]))
+        if node["type"] != "VERSION":
+            return id_
+        stem = _VARYING.sub("#", node["label"]) if by_name else None
+        return (node["item"] is None, root, against, bool(node["collided"]), stem)
 
     def _natural(self, id_: str) -> list[Any]:
-        return _natural(label(self.nodes[id_]))
+        return _natural(self.nodes[id_]["label"])
 
     def _drawn(self, id_: str) -> PictureNode:
         node = self.nodes[id_]
-        return PictureNode(
-            id_, node["kind"], label(node), node, node["depth"], id_ in self.roots, content=self.content.get(id_)
-        )
+        return PictureNode(id_, node["label"], node, id_ in self.roots, content=self.content.get(id_))
 
     def _rest(self, alike: list[str], members: list[str]) -> PictureNode:
         """The one that stands for those not drawn: called by what all names begin with."""
-        names = {label(self.nodes[id_]) for id_ in alike}
+        names = {self.nodes[id_]["label"] for id_ in alike}
         name = names.pop() if len(names) == 1 else f"{_beginning([*names])}.."
-        node = self.nodes[members[0]]
-        depth = min((self.nodes[id_]["depth"] for id_ in members), key=abs)
         root = any(id_ in self.roots for id_ in members)
-        return PictureNode(f"{members[0]}..", node["kind"], name, node, depth, root, len(members), members)
+        return PictureNode(f"{members[0]}..", name, self.nodes[members[0]], root, len(members), members)
 
 
 def _any_member(drawn: PictureNode) -> str:

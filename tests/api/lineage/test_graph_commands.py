@@ -40,11 +40,19 @@ def test_run_lineage(client: Any, headwater: Any) -> None:
         run_event("FAIL", 3, "use", ["/b"], [], at="2026-01-03T00:00:00Z"),
     )
     told = headwater("run", "lineage", RUN.format(2)).output
-    up, rest = told.split("This run")
-    this, down = rest.split("Downstream")
-    assert all(word in up for word in ("test:load", "file:/src", "wrote"))
-    assert all(word in this for word in ("(by time)", "day=1", "file:/b"))
-    assert all(word in down for word in ("test:use", "FAILED"))
+    assert told.splitlines() == [
+        "build (ok)  2026-01-02 00:00:00  0.0s",
+        f"  run {RUN.format(2)}  test:build",
+        "",
+        "Upstream",
+        "└─ a  (day=1; by time)",
+        "   └─ load (ok)  2026-01-01 00:00:00  0.0s  (day=1)",
+        "      └─ src",
+        "",
+        "Downstream",
+        "└─ b",
+        "   └─ use (FAILED)  2026-01-03 00:00:00  0.0s  (by time)",
+    ]
     assert "Downstream" not in headwater("run", "lineage", RUN.format(2), "--upstream").output
     assert "more not shown: depth=1 reached" in headwater("run", "lineage", RUN.format(2), "--depth", "1").output
     assert '"roots"' in headwater("run", "lineage", RUN.format(2), "--json").output

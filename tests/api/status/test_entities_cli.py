@@ -208,6 +208,9 @@ def test_wrong_and_right_again(declared: Terminal) -> None:
     assert f"headwater incident fix {id_}" in told
     suspects = next(line for line in lines(declared("suspects", "weekly", "2024-W10")) if line[:1] == ["reads"])
     assert suspects[-5:] == ["known", "to", "be", "wrong", "2024-03-06"]
+    several = declared("suspects", "weekly", "2024-W10", "2024-W12")
+    assert "weekly 2024-W10, 2024-W12" in several
+    assert "└─ reads 2024-03-04..2024-03-10  known to be wrong" in several
     assert f"2024-03-06 of reads: wrong, incident {id_}" in declared("ready", "weekly", "2024-W10", code=1)
     assert ["2024-03-06", "1", "tainted"] in [line[:3] for line in lines(declared("status", "reads", "2024-03"))]
     assert [id_, "open", "2", "2"] in [line[:4] for line in lines(declared("incident", "list"))]

@@ -86,10 +86,10 @@ def test_lineage_of_whatever_it_is(place: Place) -> None:
     shown = run(place, "lineage", "report@2024-W10").output
     assert "report 2024-W10: instance" in shown
     assert "weather" in shown
-    with pytest.raises(InvalidQuestion, match="--columns is for datasets and jobs only"):
+    with pytest.raises(InvalidQuestion, match="is a run; columns are recorded of jobs"):
         run(place, "lineage", RUN.format(2), "--columns")
     with pytest.raises(
-        InvalidQuestion, match="weather: entity; name its instances: headwater lineage weather@INSTANCE"
+        InvalidQuestion, match="weather is an entity; name its instances: headwater lineage weather@INSTANCE"
     ):
         run(place, "lineage", "weather")
     with pytest.raises(NotFound, match="nothing is named 'nosuchthing'"):

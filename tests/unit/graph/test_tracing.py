@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.hostile import TEXTS
 
 from headwater.graph import mermaid
-from headwater.graph.tracing import Arrow, picture
+from headwater.graph.tracing import Arrow, as_lineage, picture
 
 
 def node(id_: str, kind: str, depth: int, **more: Any) -> dict[str, Any]:
@@ -35,12 +35,9 @@ def content(id_: str, depth: int, name: str | None = None) -> dict[str, Any]:
 def answer(roots: list[str], nodes: list[dict[str, Any]], *edges: str, refused: tuple[str, ...] = ()) -> dict[str, Any]:
     """Edges are written `a>b`."""
     told = [(edge, False) for edge in edges] + [(edge, True) for edge in refused]
-    return {
-        "roots": roots,
-        "nodes": nodes,
-        "edges": [{"parent": e.split(">")[0], "child": e.split(">")[1], "refused": r} for e, r in told],
-        "hidden": {"count": 0, "reason": None},
-    }
+    edges = [{"parent": e.split(">")[0], "child": e.split(">")[1], "refused": r} for e, r in told]
+    hidden = {"count": 0, "reason": None}
+    return as_lineage({"roots": roots, "nodes": nodes, "edges": edges, "hidden": hidden, "direction": "both"})
 
 
 def arrows(drawn: Any) -> set[str]:
@@ -88,7 +85,7 @@ def split(count: int) -> dict[str, Any]:
 
 def test_many_that_are_alike_are_a_few_and_one_for_the_rest() -> None:
     drawn = picture(split(1000))
-    assert [one.label for one in drawn.nodes.values() if one.kind == "ITEM" and one.depth == 1] == [
+    assert [one.label for one in drawn.nodes.values() if one.node["kind"] == "ITEM" and one.node["depth"] == 1] == [
         "TS1", "TS2", "TS3", "TS4", "TS..",
     ]  # fmt: skip
     assert {one.count for one in drawn.nodes.values()} == {1, 996}
@@ -115,7 +112,7 @@ def test_what_differs_stands_by_itself() -> None:
             one["state"] = "FAILED"
         if one["id"] == "r58":
             one["forced"] = True
-    told["edges"] = [edge for edge in told["edges"] if edge["parent"] != "i59"]
+    told["edges"] = [edge for edge in told["edges"] if edge["source"] != "i59"]
     drawn = picture(told)
     assert {"i57", "r57", "i58", "r58", "i59"} <= set(drawn.nodes)
     assert sum(one.count for one in drawn.nodes.values()) == 301

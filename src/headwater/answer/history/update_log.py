@@ -28,6 +28,7 @@ from headwater.store.history import facets as facet_store
 from headwater.store.history.datasets import VersionRow
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage import run_lineage as run_store
+from headwater.store.lineage.runs import RunKey
 
 _MOST = 10_000
 _DROPPED = frozenset({"DROP", "TRUNCATE"})
@@ -69,7 +70,7 @@ async def update_log(
         versions = await dataset_store.versions(connection, row.id, as_of or "infinity", _MOST + 1)
         cut, versions = len(versions) > _MOST, versions[:_MOST]
         keys = {(one.run_id, one.job_id) for one in versions if one.run_id and one.job_id}
-        runs = await run_store.runs(connection, keys, "infinity")
+        runs = await run_store.runs(connection, {RunKey(*key) for key in keys}, "infinity")
         facets = await run_log.latest(connection, runs.values(), STEP)
         jobs = await node_store.by_ids(connection, {job for _, job in keys})
         owners = await facet_store.of_owners(connection, {job for _, job in keys}, ["ownership"])
@@ -87,7 +88,7 @@ async def update_log(
                 one.external_version or None,
                 str(one.run_id) if one.run_id else None,
                 jobs[one.job_id].node_id if one.job_id in jobs else None,
-                user_of(runs.get(key), owners.get(key[1], {}).get("ownership")) if key else None,
+                user_of(runs.get(RunKey(*key)), owners.get(key[1], {}).get("ownership")) if key else None,
                 step.version,
                 one.rows,
                 one.bytes,

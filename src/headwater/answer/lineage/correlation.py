@@ -9,19 +9,22 @@ import uuid
 
 import msgspec
 
+from headwater.answer.lineage import node
 from headwater.answer.lineage.find import node_row
 from headwater.answer.lineage.item_records import ItemRecords
-from headwater.answer.lineage.lineage_answer import RunNode, Skipped
-from headwater.answer.lineage.record_nodes import RecordNodes
+from headwater.answer.lineage.lineage_answer import Skipped
+from headwater.answer.lineage.record_nodes import RecordNodes, part_of
 from headwater.answer.lineage.run_records import RunRecords
 from headwater.answer.lineage.runs import RunRef
-from headwater.answer.lineage.walk import ALL, Item, Key, Walk
+from headwater.answer.lineage.walk import ALL, Key, Walk
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.graph import mermaid
+from headwater.graph.tracing import as_lineage
 from headwater.model import version
 from headwater.store.database import Connection, Database
 from headwater.store.lineage import correlation as store
 from headwater.store.lineage import runs
+from headwater.store.lineage.runs import RunKey
 
 DIRECTIONS = {"both": "both", "ancestors": "upstream", "descendants": "downstream"}
 
@@ -36,7 +39,7 @@ class Question(msgspec.Struct, frozen=True):
     max_nodes: int = 2000
 
 
-class CorrelationNode(msgspec.Struct, kw_only=True):
+class CorrelationNode(msgspec.Struct, kw_only=True, gc=False):
     """`depth` is negative upstream. `version`, `forced`, `overrides`, `skipped`, `details`: of the step, as its latest event says.
 
     `part`: what the reported name has beyond the dataset's (`day=2026-01-01`). `collided`: several runs or several
@@ -67,7 +70,7 @@ class CorrelationNode(msgspec.Struct, kw_only=True):
     details: dict[str, msgspec.Raw] = {}
 
 
-class CorrelationEdge(msgspec.Struct):
+class CorrelationEdge(msgspec.Struct, gc=False):
     """`refused`: it would close a loop over older edges. It is listed, but neither followed nor counted as hidden."""
 
     parent: str
@@ -105,21 +108,21 @@ async def correlation(database: Database, question: Question) -> Correlation:
     async with database.snapshot() as connection:
         items = ItemRecords(connection, question.max_nodes)
         matched, rows, notes = await _roots(connection, items, question)
-        walk = Walk([items], [items.key(row) for row in rows], question.max_nodes)
+        walk = Walk([items], [items.keys[row.id] for row in rows], question.max_nodes)
         direction, limit = DIRECTIONS[question.direction], ALL if depth is None else depth
         await items.preload(walk.roots, direction, limit)
         await walk.go(direction, limit)
         shown = RecordNodes(RunRecords(connection), items)
         await shown.load(connection, walk.steps.keys())
         hidden = await _hidden(connection, question, depth, walk, [row.id for row in rows])
-    texts = {key: str(items.node_id(key)) for key in walk.steps}
+    texts = {key: str(items.by_key[key].id) for key in walk.steps}
     return Correlation(
         id=question.id,
         matched=matched,
         roots=[str(row.id) for row in rows],
         direction=question.direction,
         depth="all" if depth is None else depth,
-        nodes=sorted((_node(shown, items, walk, key) for key in walk.steps), key=lambda one: (one.depth, one.kind, one.id)),
+        nodes=sorted((_node(shown, items, walk, key, text) for key, text in texts.items()), key=lambda one: (one.depth, one.kind, one.id)),
         edges=sorted(
             (CorrelationEdge(texts[s], texts[t], link.refused) for (s, t), link in walk.links.items() if s in texts and t in texts),
             key=lambda edge: (edge.parent, edge.child),
@@ -132,7 +135,7 @@ async def correlation(database: Database, question: Question) -> Correlation:
 async def drawn(database: Database, question: Question, fan: int) -> str:
     """The answer as a Mermaid flowchart, in which of so many alike none is folded. Raises as `correlation` does."""
     answer = await correlation(database, question)
-    return mermaid.trace(msgspec.json.decode(msgspec.json.encode(answer)), fan)
+    return mermaid.trace(as_lineage(msgspec.json.decode(msgspec.json.encode(answer))), fan)
 
 
 def _checked(question: Question) -> int | None:
@@ -205,24 +208,25 @@ async def _hidden(
     return HiddenNodes(beyond, f"depth={depth} reached" if beyond else None)
 
 
-def _node(shown: RecordNodes, items: ItemRecords, walk: Walk, key: Key) -> CorrelationNode:
-    row = items.rows[items.node_id(key)]
+def _node(shown: RecordNodes, items: ItemRecords, walk: Walk, key: Key, id_: str) -> CorrelationNode:
+    row = items.by_key[key]
     made = CorrelationNode(
-        id=str(row.id), kind=row.kind, depth=walk.steps[key], event_time=row.at, bytes=row.bytes,
+        id=id_, kind=row.kind, depth=walk.steps[key], event_time=row.at, bytes=row.bytes,
         fingerprint=row.external_version, collided=row.collided,
     )  # fmt: skip
-    one = shown.node(walk, made.id, [key])
-    if isinstance(one, RunNode):
-        made.run_id, made.job, made.process = one.run_id, one.job, shown.names[key[1]].name if one.job else None  # type: ignore[index]
-        made.state, made.started_at, made.ended_at, made.duration_ms = (
-            one.state,
-            one.started_at,
-            one.ended_at,
-            one.duration_ms,
-        )
-        made.event_time = shown.last_event(key) or row.at
-        made.version, made.forced, made.overrides = one.version, one.forced, one.overrides
-        made.skipped, made.details = one.skipped, one.details
-    elif isinstance(key, Item):
-        made.dataset, made.part, made.claimed_by = one.dataset, one.part, one.claimed_by
+    if isinstance(key, RunKey):
+        made.run_id, job, run = str(key.run), shown.names.get(key.job), shown.runs.get(key)
+        if job is not None:
+            made.job, made.process = job.node_id, job.name
+        if run is not None:
+            made.state, made.started_at, made.ended_at = run.state.name, run.began, run.ended_at
+            made.duration_ms, made.event_time = node.duration_ms(run), run.last_event_at
+        if (step := shown.steps.get(key)) is not None:
+            made.version, made.forced, made.overrides = step.version, step.forced, step.overrides
+            made.skipped, made.details = step.skipped, step.details
+    else:
+        dataset = shown.dataset(row)
+        made.dataset, made.part = dataset.node_id if dataset else None, part_of(row.part)
+        if row.collided:
+            made.claimed_by = shown.claims_of(row)
     return made

@@ -19,6 +19,7 @@ from headwater.store.lineage import correlation as store
 from headwater.store.lineage import names as name_store
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage import run_lineage as run_store
+from headwater.store.lineage.runs import RunKey
 
 # The most readers that are looked at: the newest.
 _MOST = 500
@@ -75,7 +76,7 @@ async def imports(
             name=bounded(job) if job else None,
             limit=_MOST,
         )
-        keys = {(row.run_id, row.job_id) for row in readers}
+        keys = {RunKey(row.run_id, row.job_id) for row in readers}
         told = await run_log.latest(connection, (await run_store.runs(connection, keys, "infinity")).values(), STEP)
         canonical = await name_store.canonical(connection, {row.dataset_id for row in readers})
         datasets = {canonical.get(row.dataset_id, row.dataset_id) for row in readers}

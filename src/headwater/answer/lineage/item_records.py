@@ -6,13 +6,14 @@ statements: all links above or below are loaded at once.
 
 import datetime as dt
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from headwater.answer.lineage.walk import Item, Key, Link, Place, Step
 from headwater.model import version
 from headwater.store.database import Connection
 from headwater.store.lineage import correlation as store
 from headwater.store.lineage.run_lineage import VersionRow
+from headwater.store.lineage.runs import RunKey
 
 # One content may lie in many datasets: so many are roots, the newest.
 _MOST_ROOTS = 100
@@ -20,8 +21,9 @@ _RELATIONS = {0: "CAUSED", 1: "READ", 2: "WROTE", 3: "IS"}
 
 
 class ItemRecords:
-    """`rows`: items, contents and runs that were met. `written_in`: the versions that items and contents were written in, and whether each is all
-    that its run wrote to the dataset; these are links, too, if there are `versions` to add them to.
+    """`rows`: items, contents and runs that were met; `keys`, `by_key`: the nodes of the walk that they are. `written_in`: the versions that items
+    and contents were written in, and whether each is all that its run wrote to the dataset; these are links, too, if there are `versions` to add
+    them to.
     """
 
     def __init__(
@@ -34,25 +36,24 @@ class ItemRecords:
     ) -> None:
         self._connection, self._most, self._as_of, self._versions = connection, max_nodes, as_of, versions
         self.rows: dict[uuid.UUID, store.Node] = {}
+        self.keys: dict[uuid.UUID, Key] = {}
+        self.by_key: dict[Key, store.Node] = {}
         self.written_in: dict[Item, list[tuple[VersionRow, bool]]] = {}
         self._roots: set[Item] = set()
         self._ready: dict[str, list[Step]] = {}
-        self._whole: dict[str, set[uuid.UUID]] = {"upstream": set(), "downstream": set()}
-
-    def key(self, row: store.Node) -> Key:
-        """The node of the walk: a run is the same one that events tell of."""
-        return (row.run_id, row.job_id) if row.kind == "RUN" and row.run_id and row.job_id else Item(row.id)
-
-    def node_id(self, key: Key) -> uuid.UUID:
-        """The id of a node in the closure."""
-        id_ = _id(key)
-        assert id_ is not None
-        return id_
+        self._whole: dict[str, set[Key]] = {"upstream": set(), "downstream": set()}
 
     async def load(self, ids: Collection[uuid.UUID]) -> list[store.Node]:
         """Load these items, contents and runs, as far as they are known."""
-        self.rows |= {row.id: row for row in await store.nodes(self._connection, set(ids) - self.rows.keys())}
+        await self._fill(ids)
         return [self.rows[id_] for id_ in ids if id_ in self.rows]
+
+    async def _fill(self, ids: Collection[uuid.UUID]) -> None:
+        for row in await store.nodes(self._connection, set(ids) - self.rows.keys() if self.rows else ids):
+            self.rows[row.id] = row
+            # A run is the same node that events tell of.
+            key = RunKey(row.run_id, row.job_id) if row.kind == "RUN" and row.run_id and row.job_id else Item(row.id)
+            self.keys[row.id], self.by_key[key] = key, row
 
     async def newest_contents(self, fingerprint: str) -> tuple[list[store.Node], list[str]]:
         """The contents with a fingerprint, and the items that are such a content, the newest first; and what there is to know of them."""
@@ -68,26 +69,28 @@ class ItemRecords:
         """Load what is above and below these nodes, the roots, at once, up to so many steps, before it is asked for."""
         self._roots = {key for key in keys if isinstance(key, Item)}
         ways = ("upstream", "downstream") if direction == "both" else (direction,)
-        roots = [id_ for key in keys if (id_ := _id(key)) is not None]
+        roots = [id_ for key in keys if (id_ := self._id(key)) is not None]
         met = {way: await self._reach(roots, way, max(steps, 1)) for way in ways}
-        found = await self._among({*roots, *(id_ for ids in met.values() for id_ in ids)})
-        for way, ids in met.items():
-            own = {*roots, *ids}
+        every = {*roots, *(id_ for reached in met.values() for id_ in reached)}
+        found = await self._among(every)
+        for way, reached in met.items():
+            self._mark_whole(way, keys, reached)
+            own = {*roots, *reached}
+            all_of_them = len(own) == len(every)
             self._ready[way] = [
-                (self.key(self.rows[edge.parent]), self.key(self.rows[edge.child]), _link(edge))
+                self._step(edge)
                 for edge in found
-                if edge.refused or (edge.parent in own and edge.child in own)
+                if all_of_them or edge.refused or (edge.parent in own and edge.child in own)
             ]
 
     async def expand(self, keys: Collection[Key], direction: str, steps: int) -> list[Step]:
         """Return the links to all that is above or below these nodes, up to so many steps; from roots also to the versions that they are in."""
-        found = self._ready.pop(direction, [])
-        if ids := [id_ for key in keys if (id_ := _id(key)) is not None and id_ not in self._whole[direction]]:
-            met = await self._reach(ids, direction, steps)
-            found += [
-                (self.key(self.rows[edge.parent]), self.key(self.rows[edge.child]), _link(edge))
-                for edge in await self._among({*ids, *met})
-            ]
+        found, whole = self._ready.pop(direction, []), self._whole[direction]
+        asked = [key for key in keys if key not in whole]
+        if ids := [id_ for key in asked if (id_ := self._id(key)) is not None]:
+            reached = await self._reach(ids, direction, steps)
+            found += [self._step(edge) for edge in await self._among({*ids, *reached})]
+            self._mark_whole(direction, asked, reached)
         if self._versions is not None and direction == "downstream":
             # The run that wrote the others leads to them and to their versions.
             items = self._roots.intersection(keys)
@@ -96,8 +99,18 @@ class ItemRecords:
                 found += [(item, Place(row.dataset, row.id), _PART_OF) for row, _ in self.written_in.get(item, ())]
         return found
 
-    async def _reach(self, ids: list[uuid.UUID], direction: str, steps: int) -> list[uuid.UUID]:
-        """Walk to what is above or below these, the nearest first."""
+    def _id(self, key: Key) -> uuid.UUID | None:
+        row = self.by_key.get(key)
+        if row is not None or isinstance(key, Item):
+            return row.id if row is not None else key.id  # type: ignore[union-attr]
+        return version.correlated_run_id(key.run, key.job) if isinstance(key, RunKey) else None
+
+    def _step(self, edge: store.Edge) -> Step:
+        link = Link(_RELATIONS[edge.role], "TOLD", False, (), edge.weight, edge.refused, edge.at)
+        return self.keys[edge.parent], self.keys[edge.child], link
+
+    async def _reach(self, ids: list[uuid.UUID], direction: str, steps: int) -> dict[uuid.UUID, bool]:
+        """Return what is above or below these, the nearest first, and whether all links of each are known afterwards."""
         limit = self._most + len(ids) + 1
         far = await store.related(
             self._connection,
@@ -108,14 +121,16 @@ class ItemRecords:
         )
         # The farthest may have links that are not here.
         last = far[-1][1] if len(far) >= limit else steps
-        self._whole[direction].update(ids, (id_ for id_, at in far if at < last))
-        return [id_ for id_, _ in far]
+        return {id_: at < last for id_, at in far}
+
+    def _mark_whole(self, direction: str, asked: Collection[Key], reached: Mapping[uuid.UUID, bool]) -> None:
+        self._whole[direction].update(asked, (self.keys[id_] for id_, known in reached.items() if known))
 
     async def _among(self, ids: Collection[uuid.UUID]) -> list[store.Edge]:
         """The edges between these nodes."""
         found = await store.edges_among(self._connection, ids) if ids else []
-        await self.load(ids)
-        return [edge for edge in found if self._as_of is None or edge.at <= self._as_of]
+        await self._fill(ids)
+        return found if self._as_of is None else [edge for edge in found if edge.at <= self._as_of]
 
     async def load_versions(self, items: Collection[Item]) -> None:
         """Load which versions these items and contents were written in."""
@@ -128,13 +143,3 @@ class ItemRecords:
 
 
 _PART_OF = Link("PART", "TOLD", weight=0)
-
-
-def _id(key: Key) -> uuid.UUID | None:
-    if isinstance(key, Item):
-        return key.id
-    return version.correlated_run_id(*key) if isinstance(key, tuple) else None
-
-
-def _link(edge: store.Edge) -> Link:
-    return Link(_RELATIONS[edge.role], "TOLD", weight=edge.weight, refused=edge.refused, since=edge.at)

@@ -36,7 +36,7 @@ class FoundObjects(msgspec.Struct, frozen=True):
     suggestions: list[str]
 
 
-class Claim(msgspec.Struct, frozen=True):
+class Claim(msgspec.Struct, frozen=True, gc=False):
     """`origin`: OBSERVED, DECLARED, MANUAL or SCHEDULE. `evidence`: TOLD by events, EXPLICIT lineage, DERIVED from the time at which a run began, or
     UNKNOWN, if no version is known. `by`: the job, run or entity that says so; null for a person. `since`: null if no time is known.
     """
@@ -47,7 +47,7 @@ class Claim(msgspec.Struct, frozen=True):
     since: dt.datetime | None
 
 
-class AnswerEdge(msgspec.Struct):
+class AnswerEdge(msgspec.Struct, gc=False):
     """`relation`: READ and WROTE; CAUSED; IS, of an item and its content; PART, of an item and its version; NEEDS and MADE, of instances; FEEDS,
     where jobs are not drawn. `refused`: it would close a loop, and is not followed. `parts`: those of the dataset, where a run names them.
     """
@@ -70,7 +70,7 @@ class Skipped(msgspec.Struct):
     run_id: str | None
 
 
-class RunNode(msgspec.Struct, kw_only=True, tag_field="type", tag="RUN"):
+class RunNode(msgspec.Struct, kw_only=True, gc=False, tag_field="type", tag="RUN"):
     """`version`, `forced`, `overrides`, `skipped`, `details`: what the step reports. `against`: what speaks against it, for `wrong`.
 
     A run that only others name has no state.
@@ -98,7 +98,7 @@ class RunNode(msgspec.Struct, kw_only=True, tag_field="type", tag="RUN"):
     against: str | None = None
 
 
-class VersionNode(msgspec.Struct, kw_only=True, tag_field="type", tag="VERSION"):
+class VersionNode(msgspec.Struct, kw_only=True, gc=False, tag_field="type", tag="VERSION"):
     """A version of a dataset, an item, a content: one node, if they are one. Without `version_id` no write of it is recorded.
 
     `instances`: `ENTITY@INSTANCE` of those whose current version it is. `part`: of the dataset. `collided`: several runs or datasets claim its id.

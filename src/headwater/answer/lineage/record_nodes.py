@@ -22,7 +22,7 @@ from headwater.store.lineage import names as name_store
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage import runs as run_store
 from headwater.store.lineage.nodes import NodeRow
-from headwater.store.lineage.run_lineage import RunKey
+from headwater.store.lineage.runs import RunKey
 
 STEP = "headwater_step"
 
@@ -32,6 +32,7 @@ class RecordNodes:
 
     def __init__(self, runs: RunRecords, items: ItemRecords) -> None:
         self._runs, self._items = runs, items
+        self.runs = runs.rows
         self.names: dict[uuid.UUID, NodeRow] = {}
         self.steps: dict[RunKey, Step] = {}
         self._canonical: dict[uuid.UUID, uuid.UUID] = {}
@@ -40,20 +41,22 @@ class RecordNodes:
 
     async def load(self, connection: Connection, keys: Collection[Key]) -> None:
         """Load names, states, steps and claims for these nodes."""
-        runs = {key for key in keys if isinstance(key, tuple)}
+        runs = {key for key in keys if isinstance(key, RunKey)}
         await self._runs.load_runs(runs)
         rows = [row for key in runs if (row := self._runs.rows.get(key)) is not None]
-        items = [self._items.rows[key.id] for key in keys if isinstance(key, Item)]
-        correlated = runs & {self._items.key(row) for row in self._items.rows.values()}
+        items = [self._items.by_key[key] for key in keys if isinstance(key, Item)]
+        correlated = runs & self._items.by_key.keys()
         stepped = [self._runs.rows[key] for key in correlated & self._runs.rows.keys()]
-        self.steps = {key: step_of(body) for key, body in (await run_log.latest(connection, stepped, STEP)).items()}
+        self.steps = {
+            RunKey(*key): step_of(body) for key, body in (await run_log.latest(connection, stepped, STEP)).items()
+        }
         self.writers = await store.writers(connection, [row.id for row in items if row.collided])
         datasets = {row.dataset_id for row in items if row.dataset_id}
         self._canonical = await name_store.canonical(connection, datasets) if datasets else {}
         self._below = await run_store.worst_below(connection, {row.run_id for row in rows})
         named = {key.dataset for key in keys if isinstance(key, Place)} | {self._canonical.get(i, i) for i in datasets}
-        named |= {job for _, job in runs} | {row.parent_job_id for row in rows if row.parent_job_id}
-        named |= {job for claims in self.writers.values() for _, job in claims}
+        named |= {key.job for key in runs} | {row.parent_job_id for row in rows if row.parent_job_id}
+        named |= {key.job for claims in self.writers.values() for key in claims}
         self.names = await node_store.by_ids(connection, named)
 
     def ids(self, walk: Walk) -> dict[Key, str]:
@@ -62,9 +65,10 @@ class RecordNodes:
         contents: dict[Key, set[Key]] = defaultdict(set)
         above: dict[Key, set[Key]] = defaultdict(set)
         for (source, target), link in walk.links.items():
-            above[target].add(source)
-            if link.relation == "IS":
-                contents[source].add(target)
+            if isinstance(target, Item):
+                above[target].add(source)
+                if link.relation == "IS":
+                    contents[source].add(target)
         for key in walk.steps:
             if not isinstance(key, Item):
                 found[key] = self._id(key)
@@ -76,16 +80,16 @@ class RecordNodes:
         return found
 
     def _id(self, key: Key) -> str:
-        if isinstance(key, tuple):
-            job = self.names.get(key[1])
-            return f"run:{key[0]}:{job.node_id if job else key[1]}"
+        if isinstance(key, RunKey):
+            job = self.names.get(key.job)
+            return f"run:{key.run}:{job.node_id if job else key.job}"
         if isinstance(key, Instances):
             return f"instances:{key.entity}"
         if isinstance(key, Item):
             return self._item_id(key)
         if key.version is not None:
             return f"version:{key.version}"
-        writer = f"run:{key.writer[0]}" if key.writer else key.external
+        writer = f"run:{key.writer.run}" if key.writer else key.external
         return f"version:{self.names[key.dataset].node_id}@{writer}"
 
     def _item_id(self, key: Item) -> str:
@@ -100,12 +104,16 @@ class RecordNodes:
         """The dataset of an item or content."""
         return self.names.get(self._canonical.get(row.dataset_id, row.dataset_id)) if row.dataset_id else None
 
+    def claims_of(self, row: store.Node) -> list[RunRef]:
+        """Return the runs that claim to have written an item, where several things claim its id."""
+        return [RunRef(str(key.run), self.names[key.job].node_id) for key in self.writers.get(row.id, ())]
+
     def node(self, walk: Walk, id_: str, keys: Collection[Key]) -> RunNode | VersionNode:
         """The node that these keys are together."""
         made: RunNode | VersionNode | None = None
-        for key in sorted(keys, key=lambda key: isinstance(key, Item)):
+        for key in sorted(keys, key=lambda key: isinstance(key, Item)) if len(keys) > 1 else keys:
             one: RunNode | VersionNode
-            if isinstance(key, tuple):
+            if isinstance(key, RunKey):
                 one = self._run(id_, key, walk.hop(key))
             elif isinstance(key, Place):
                 one = self._place(id_, key, walk.hop(key))
@@ -119,17 +127,12 @@ class RecordNodes:
         assert made is not None
         return made
 
-    def last_event(self, key: Key) -> dt.datetime | None:
-        """Return the time of a run's latest event."""
-        row = self._runs.rows.get(key) if isinstance(key, tuple) else None
-        return row.last_event_at if row is not None else None
-
     def _run(self, id_: str, key: RunKey, hop: int) -> RunNode:
         """A run; one that only others name has no state."""
-        row, job, as_of = self._runs.rows.get(key), self.names.get(key[1]), self._runs.as_of
+        row, job, as_of = self._runs.rows.get(key), self.names.get(key.job), self._runs.as_of
         made = RunNode(
-            id=id_, run_id=str(key[0]), external_id=None, job=job.node_id if job else None,
-            label=node.short_job(job.name) if job else str(key[0]), state=None, effective_state=None, started_at=None,
+            id=id_, run_id=str(key.run), external_id=None, job=job.node_id if job else None,
+            label=node.short_job(job.name) if job else str(key.run), state=None, effective_state=None, started_at=None,
             ended_at=None, duration_ms=None, parent=None, hop=hop,
         )  # fmt: skip
         if row is not None:
@@ -162,14 +165,14 @@ class RecordNodes:
         row, dataset = self._items.rows[key.id], self.dataset(self._items.rows[key.id])
         written = [version for version, _ in self._items.written_in.get(key, ())]
         label = short(dataset.name) if dataset else row.external_version or str(row.id)
-        part = _part(row.part)
+        part = part_of(row.part)
         return VersionNode(
             id=id_, dataset=dataset.node_id if dataset else None,
             label="/".join([label, *(f"{name}={value}" for name, value in (part or {}).items())]),
             version_id=str(written[0].id) if len(written) == 1 else None, external_version=row.external_version,
             written_at=written[0].written_at if len(written) == 1 else row.at, lifecycle=None, rows=None, bytes=row.bytes,
             files=None, hop=hop, item=str(row.id) if row.kind == "ITEM" else None, part=part, collided=row.collided,
-            claimed_by=[RunRef(str(run), self.names[job].node_id) for run, job in self.writers.get(row.id, ())],
+            claimed_by=self.claims_of(row),
         )  # fmt: skip
 
 
@@ -188,7 +191,7 @@ def _merged(one: RunNode | VersionNode, other: RunNode | VersionNode) -> RunNode
     return one
 
 
-def _part(text: str | None) -> dict[str, str] | None:
+def part_of(text: str | None) -> dict[str, str] | None:
     """Return the part of its dataset; None for the whole, and for a text that was too long to be stored whole."""
     try:
         return msgspec.json.decode(text, type=dict[str, str]) if text else None

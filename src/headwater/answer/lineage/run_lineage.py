@@ -26,7 +26,7 @@ class Question(msgspec.Struct, frozen=True):
     as_of: dt.datetime | None = None
 
 
-class RunEdge(msgspec.Struct):
+class RunEdge(msgspec.Struct, gc=False):
     """`relation` is READ or WROTE. `evidence`: TOLD by the run, DERIVED from the time it began, or UNKNOWN (no version is known)."""
 
     source: str

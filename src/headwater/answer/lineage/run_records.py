@@ -15,8 +15,8 @@ from headwater.answer.lineage.walk import Key, Link, Place, Step, Walk
 from headwater.model import facets as known
 from headwater.store.database import Connection
 from headwater.store.lineage import run_lineage as store
-from headwater.store.lineage.run_lineage import RunKey, Use, VersionRow
-from headwater.store.lineage.runs import RunRow
+from headwater.store.lineage.run_lineage import Use, VersionRow
+from headwater.store.lineage.runs import RunKey, RunRow
 from headwater.store.status import wrong_versions as item_store
 
 # Limits on runs that may have read a version, by job: before the next version, and after it (these may name the older one).
@@ -43,8 +43,9 @@ class RunRecords:
 
     async def load_runs(self, keys: Collection[RunKey]) -> list[RunKey]:
         """Load the rows of these runs; return the runs that exist as of the time."""
-        self.rows |= await store.runs(self.connection, set(keys) - self.rows.keys(), self.as_of)
-        return sorted(key for key in keys if key in self.rows)
+        if new := [key for key in keys if key not in self.rows]:
+            self.rows |= await store.runs(self.connection, new, self.as_of)
+        return [key for key in keys if key in self.rows]
 
     async def read_by(self, keys: Collection[RunKey]) -> dict[RunKey, dict[Place, Link]]:
         """Return for each run the version of each of its inputs that it read."""
@@ -57,7 +58,11 @@ class RunRecords:
             self.connection, [(use.run, use.dataset, self.rows[use.run].began) for use in uses]
         )
         log = await run_log.load(self.connection, [self.rows[key] for key in await self._naming(uses, found)])
-        named = {(use.run, use.dataset): text for use in uses if (text := named_version(log.get(use.run), use.dataset))}
+        named = {
+            (use.run, use.dataset): text
+            for use in uses
+            if (text := named_version(log.get((use.run.run, use.run.job)), use.dataset))
+        }
         told = await store.versions_named(
             self.connection, [(d, text, self.rows[run].began) for (run, d), text in named.items()], self.as_of
         )
@@ -103,11 +108,11 @@ class RunRecords:
         versioned = set()
         for row in await store.versions_written(self.connection, runs, self.as_of):
             self.versions[row.id] = row
-            if row.writer is not None:
-                versioned.add((row.writer, row.dataset))
-                use = uses.get((row.writer, row.dataset))
+            if (writer := row.writer) is not None:
+                versioned.add((writer, row.dataset))
+                use = uses.get((writer, row.dataset))
                 edge = Link("WROTE", "TOLD", row.declared, use.parts if use else ())
-                found.setdefault(row.writer, {})[Place(row.dataset, row.id)] = edge
+                found.setdefault(writer, {})[Place(row.dataset, row.id)] = edge
         for (run, dataset), use in uses.items():
             if (run, dataset) not in versioned:
                 edge = Link("WROTE", "UNKNOWN", use.declared, use.parts)
@@ -119,8 +124,8 @@ class RunRecords:
         ids = {place.version for place in places if place.version is not None}
         asked = await store.readers(self.connection, ids, self.as_of, most=_READERS, later=_LATER)
         counts: dict[tuple[uuid.UUID, uuid.UUID], int] = {}
-        for version, (_, job) in asked:
-            counts[version, job] = counts.get((version, job), 0) + 1
+        for version, run in asked:
+            counts[version, run.job] = counts.get((version, run.job), 0) + 1
         self.unchecked += sum(count > _READERS for count in counts.values())
         read = await self.read_by({run for _, run in asked})
         found: dict[Place, dict[RunKey, Link]] = {}
@@ -132,7 +137,7 @@ class RunRecords:
 
     async def expand(self, keys: Collection[Key], direction: str, steps: int) -> list[Step]:
         """The links of these runs and versions: to what they were made from (`upstream`), or to what was made from them."""
-        runs = {key for key in keys if isinstance(key, tuple)}
+        runs = {key for key in keys if isinstance(key, RunKey)}
         places = [key for key in keys if isinstance(key, Place)]
         if direction == "downstream":
             written = (await self.written_by(runs)).items()
@@ -152,7 +157,7 @@ class RunRecords:
     async def join_writers(self, walk: Walk) -> None:
         """Tie every version of an answer to the run that wrote it, if that is part of the answer too, as its events say."""
         writers = {self.writer_of(key) for key in walk.steps if isinstance(key, Place)} & walk.steps.keys()
-        for run, mine in (await self.written_by([key for key in writers if isinstance(key, tuple)])).items():
+        for run, mine in (await self.written_by([key for key in writers if isinstance(key, RunKey)])).items():
             walk.links |= {(run, place): link for place, link in mine.items() if place in walk.steps}
 
 

@@ -12,13 +12,13 @@ from typing import Protocol
 
 import msgspec
 
-from headwater.store.lineage.run_lineage import RunKey
+from headwater.store.lineage.runs import RunKey
 
 ALL = 1_000_000_000
 """More steps than any way has."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class Place(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """A version: one that is known by its id, or what one run alone says it read or wrote."""
 
     dataset: uuid.UUID
@@ -28,13 +28,13 @@ class Place(msgspec.Struct, frozen=True):
     writer: RunKey | None = None
 
 
-class Item(msgspec.Struct, frozen=True):
+class Item(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """An item or a content, by its id."""
 
     id: uuid.UUID
 
 
-class Instances(msgspec.Struct, frozen=True):
+class Instances(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """The instances of an entity that are part of an answer."""
 
     entity: str
@@ -43,7 +43,7 @@ class Instances(msgspec.Struct, frozen=True):
 Key = RunKey | Place | Item | Instances
 
 
-class Link(msgspec.Struct, frozen=True):
+class Link(msgspec.Struct, frozen=True, gc=False):
     """`relation`: a run READ or WROTE a version, CAUSED a run; an item IS a content, is PART of a version; instances NEED others, a run MADE them.
 
     `evidence`: TOLD by events; DERIVED from the time at which the reader began; UNKNOWN version; SCHEDULE. `weight`: steps. `refused`: it would
@@ -100,7 +100,7 @@ class Walk:
     def hop(self, key: Key) -> int:
         """Return how many versions away the node is: a step from a run to a version and one from there to a run are one hop."""
         at = self.steps[key]
-        odd = isinstance(self.roots[0], tuple)
+        odd = isinstance(self.roots[0], RunKey)
         far = (abs(at) + 1 + (odd and at != 0)) // 2
         return -far if at < 0 else far
 
@@ -110,7 +110,8 @@ class Walk:
 
     def hidden_at(self, key: Key, direction: str) -> int:
         """Return how many neighbours of one node are not part of the answer."""
-        return sum(each not in self.steps for each in self.beyond[direction].get(key, ()))
+        beyond = self.beyond[direction].get(key)
+        return sum(each not in self.steps for each in beyond) if beyond else 0
 
 
 class _Way:
@@ -153,11 +154,12 @@ class _Way:
             fresh |= {key: None for key in self._met if key not in self._fetched}
             self._met.clear()
         self._fetched |= fresh.keys()
-        up = self._direction == "upstream"
+        up, several = self._direction == "upstream", len(self._walk.sources) > 1
         for source in self._walk.sources:
             for start, end, link in await source.expand(fresh, self._direction, max(self._limit - at, 1)):
                 near, far = (end, start) if up else (start, end)
                 self._walk.links.setdefault((start, end), link)
                 if not link.refused:
                     self._next[near].append((far, link.weight))
-                    self._met[far] = self._met[near] = None
+                    if several:
+                        self._met[far] = self._met[near] = None

@@ -19,7 +19,8 @@ from headwater.answer.status.wrong_versions import Search
 from headwater.errors import NotFound
 from headwater.model.checks import Result
 from headwater.store.database import Connection
-from headwater.store.lineage.run_lineage import RunKey, VersionRow
+from headwater.store.lineage.run_lineage import VersionRow
+from headwater.store.lineage.runs import RunKey
 from headwater.store.status import checks as store
 from headwater.store.status import wrong_versions as origin_store
 from headwater.store.status.checks import StoredResult

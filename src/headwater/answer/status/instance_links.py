@@ -14,6 +14,7 @@ from headwater.entities.status.taint import Facts, Hit, Reached, suspects, taint
 from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.store.database import Connection
+from headwater.store.lineage.runs import RunKey
 from headwater.store.status import status as store
 from headwater.store.status import wrong_versions as run_store
 
@@ -35,7 +36,7 @@ class InstanceLinks:
     def __init__(self, held: StoredDeclarations, entity: str, some: Ordinals, seq: int) -> None:
         self.held, self.entity, self.some, self.seq = held, entity, some, seq
         self.versions: list[Place] = []
-        self._makers: set[tuple[object, object]] = set()
+        self._makers: set[RunKey] = set()
         self._marks: dict[str, Marks] = {}
         self._reached: dict[str, Reached] = {}
 
@@ -63,7 +64,7 @@ class InstanceLinks:
             self._reached[way] = follow(held.graph, {entity: some}, Facts(exist=self._exist))
         window = (held.number(entity), some.first, some.end)
         made = run_ids(await run_store.runs_of_instances(connection, [window]))
-        self._makers = set(await run_store.run_keys(connection, made))
+        self._makers = await run_store.run_keys(connection, made)
         return self
 
     def _exist(self, name: str) -> Ordinals:
@@ -78,7 +79,7 @@ class InstanceLinks:
 
     async def written(self, runs: RunRecords) -> list[Place]:
         """The versions that the runs which made these instances wrote, where each wrote one alone."""
-        found = await runs.written_by(self._makers)  # type: ignore[arg-type]
+        found = await runs.written_by(self._makers)
         return [next(iter(mine)) for mine in found.values() if len(mine) == 1]
 
     async def expand(self, keys: Collection[Key], direction: str, steps: int) -> list[Step]:
@@ -92,7 +93,7 @@ class InstanceLinks:
                 needs = Link("NEEDS", "SCHEDULE", weight=2, by=f"entity:{link.downstream}")
                 found.append((Instances(link.upstream), Instances(link.downstream), needs))
         if direction == "upstream":
-            found += [(run, Instances(self.entity), Link("MADE", "TOLD")) for run in self._makers]  # type: ignore[misc]
+            found += [(run, Instances(self.entity), Link("MADE", "TOLD")) for run in self._makers]
         return found
 
     def _of(self, key: Instances) -> tuple[Ordinals, str]:

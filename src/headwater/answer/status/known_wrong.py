@@ -46,8 +46,8 @@ class KnownWrong:
         for place, why in found:
             if place.version is not None:
                 self.why.setdefault(str(place.version), why)
-        for run, _ in search.found.runs:
-            self.why.setdefault(str(run), _USED)
+        for key in search.found.runs:
+            self.why.setdefault(str(key.run), _USED)
         for kind, why in (("tainted", _CONDEMNED), ("inherited", _USED)):
             windows = [
                 (row.entity_id, row.start_, row.end_) for row in await status_store.marks_by_kind(connection, [kind])

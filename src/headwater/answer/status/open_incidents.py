@@ -224,7 +224,7 @@ async def _causes(
     edges = await store.neighbours(connection, troubles)
     others = {edge.job for edge in edges} - troubles.keys()
     edges += await store.neighbours(connection, others)
-    checking = {check.run[1] for one in doubts for check in one.checks}
+    checking = {check.run.job for one in doubts for check in one.checks}
     parents = await store.parents(connection, {edge.job for edge in edges} | checking)
     above: dict[uuid.UUID, set[uuid.UUID]] = {}
     for edge in edges:
@@ -235,7 +235,7 @@ async def _causes(
             above.setdefault(child, set()).add(parent)
     for one in doubts:  # a run fails because its check did, and so does what the run is part of
         for check in one.checks:
-            job = check.run[1]
+            job = check.run.job
             for each in (job if check.direction == "in" else None, parents.get(job)):
                 if each is not None:
                     above.setdefault(each, set()).add(one.place.dataset)

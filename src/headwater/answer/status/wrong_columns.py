@@ -7,7 +7,7 @@ from typing import NamedTuple
 from headwater.answer.lineage.walk import Place
 from headwater.entities.needs.columns import ALL, Columns, Way, both, named
 from headwater.store.lineage.column_flow import WriteEvidence, WrittenDataset
-from headwater.store.lineage.run_lineage import RunKey
+from headwater.store.lineage.runs import RunKey
 
 MOST = 100_000
 """Runs and versions that one question may reach."""
@@ -72,7 +72,7 @@ def restricted(
                 now = before
                 for read in reached.read.get(run, ()):
                     wrong = columns.get(read, frozenset())
-                    now = both(now, _carried(ways.get((read.dataset, run[1], place.dataset)), read.dataset, wrong))
+                    now = both(now, _carried(ways.get((read.dataset, run.job, place.dataset)), read.dataset, wrong))
                 if now != before:
                     columns[place], changed = now, True
     found = Spread()

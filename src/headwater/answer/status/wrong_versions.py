@@ -30,7 +30,7 @@ from headwater.store.lineage import column_flow, correlation
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage import run_lineage as run_store
 from headwater.store.lineage.nodes import NodeRow
-from headwater.store.lineage.run_lineage import RunKey
+from headwater.store.lineage.runs import RunKey
 from headwater.store.status import wrong_versions as store
 from headwater.store.status.wrong_versions import Origin, OriginKind
 
@@ -59,7 +59,7 @@ class Search:
 
     def run_ids(self) -> set[uuid.UUID]:
         """The ids of the runs found."""
-        return {run for run, _ in self.found.runs}
+        return {key.run for key in self.found.runs}
 
     async def condemn(self, origins: Iterable[Origin]) -> None:
         """Add what is wrong itself, and everyone that used it. NotFound for what is not known."""
@@ -291,7 +291,7 @@ async def _described(connection: Connection, search: Search) -> WrongByReads:
     before = await store.before(connection, current, stored)
     writers = {writer for place in found.places if (writer := search.writer(place)) is not None}
     datasets = {place.dataset for place in found.places}
-    names = await node_store.by_ids(connection, {job for _, job in found.runs.keys() | writers} | datasets)
+    names = await node_store.by_ids(connection, {key.job for key in found.runs.keys() | writers} | datasets)
     versions = []
     for place, why in found.places.items():
         row = search.row(place)
@@ -305,21 +305,21 @@ async def _described(connection: Connection, search: Search) -> WrongByReads:
                 str(row.id),
                 row.external_version or None,
                 row.written_at,
-                str(writer[0]) if writer else None,
-                names[writer[1]].node_id if writer else None,
+                str(writer.run) if writer else None,
+                names[writer.job].node_id if writer else None,
                 row.id in current,
                 why.depth,
                 why.basis,
-                f"run:{writer[0]}" if writer is not None and why.because is not None else None,
+                f"run:{writer.run}" if writer is not None and why.because is not None else None,
                 before[row.id].external_version if row.id in before else None,
                 sorted(found.columns[place]) if place in found.columns else None,
             )
         )
     runs = [
         WrongRun(
-            str(key[0]),
-            names[key[1]].node_id,
-            node.short_job(names[key[1]].name),
+            str(key.run),
+            names[key.job].node_id,
+            node.short_job(names[key.job].name),
             rows[key].state.name,
             rows[key].began,
             why.depth,
@@ -361,11 +361,11 @@ def _repeat(search: Search, held: Sequence[Place], names: dict[uuid.UUID, NodeRo
     made: dict[uuid.UUID, list[tuple[RunKey, Place]]] = {}
     for place in held:
         if (writer := search.writer(place)) is not None:
-            made.setdefault(writer[1], []).append((writer, place))
+            made.setdefault(writer.job, []).append((writer, place))
     after: dict[uuid.UUID, set[uuid.UUID]] = {}
     for job, pairs in made.items():
         read = {place for run, _ in pairs for place in search.found.read.get(run, ())}
-        writers = {writer[1] for place in read if (writer := search.writer(place)) is not None}
+        writers = {writer.job for place in read if (writer := search.writer(place)) is not None}
         after[job] = {other for other in writers if other in made and other != job}
     first = {job: min(_written_at(search, place) for _, place in pairs) for job, pairs in made.items()}
     order = _in_order(after, {job: (first[job], names[job].node_id) for job in made})
@@ -374,7 +374,7 @@ def _repeat(search: Search, held: Sequence[Place], names: dict[uuid.UUID, NodeRo
             names[job].node_id,
             node.short_job(names[job].name),
             sorted({names[place.dataset].node_id for _, place in made[job]}),
-            sorted({str(run) for (run, _), _ in made[job]}),
+            sorted({str(key.run) for key, _ in made[job]}),
             sorted(names[other].node_id for other in after[job]),
         )
         for job in order

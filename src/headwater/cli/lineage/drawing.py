@@ -121,6 +121,20 @@ def print_edges(answer: Answer) -> None:
         output.line(f"{answer['hidden']['nodes']} more not shown: {answer['hidden']['reason']}", "yellow")
 
 
+def print_ways(answer: Answer) -> None:
+    """Print the shortest ways between two things, along the flow of the data."""
+    labels = {node["id"]: node["label"] for node in answer["nodes"]}
+    for number, way in enumerate(answer["paths"], 1):
+        output.line(f"{number}.", "bold")
+        for id_ in way:
+            output.line(f"  {output.printable(labels[id_])}")
+    if not answer["paths"]:
+        reason = answer["hidden"]["reason"]
+        output.line("no way leads from the one to the other" + (f": {reason}" if reason else ""))
+    for note in answer["notes"]:
+        output.line(output.printable(note), "dim")
+
+
 def tree_lines(
     steps: Steps, node: str, direction: str, indent: str, shown: set[str]
 ) -> Iterator[tuple[str, str | None]]:

@@ -1,13 +1,16 @@
-"""`headwater lineage NAME`: show where it comes from and what depends on it."""
+"""`headwater lineage X`: show where it comes from and what depends on it; and `headwater suspects`, which asks it what may be wrong."""
 
 import enum
 from typing import Annotated, Any
 
 import typer
 
-from headwater.cli import output, server
-from headwater.errors import InvalidQuestion
+from headwater.cli import meaning, output, server
+from headwater.cli.status.instances import AsOf, Entity, Instances, Json, Url
+from headwater.errors import Ambiguous, InvalidQuestion
+from headwater.graph.tracing import FAN
 
+_NAMES = ("DATASET", "JOB", "COLUMN")
 _LOOKED_AT = 50
 """Runs that ended well, among which one is looked for whose children ended well, too."""
 
@@ -60,7 +63,20 @@ def lineage(
     group: Annotated[
         str | None, typer.Option(help="Group nodes by `namespace`, `source`, `tag`, `owner` or `parent`.")
     ] = None,
+    to: Annotated[str | None, typer.Option(metavar="Y", help="Show only the shortest ways to Y, or from it.")] = None,
+    wrong: Annotated[
+        bool,
+        typer.Option("--wrong", help="Show what may have made a run, version or instance wrong, the likeliest first."),
+    ] = False,
+    details: Annotated[
+        bool,
+        typer.Option("--details", help="Show also ids and what steps report of themselves, of a run, version or item."),
+    ] = False,
+    fan: Annotated[
+        int, typer.Option(min=1, max=1000, help="Fold similar runs and versions when there are more than this many.")
+    ] = FAN,
     format: Annotated[Format, typer.Option(help="Print in this format.")] = Format.tree,
+    mermaid: Annotated[bool, typer.Option("--mermaid", help="Print Mermaid, as with --format mermaid.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, as with --format json.")] = False,
     refresh: Annotated[
         bool, typer.Option("--refresh", help="Deliver the events that wait in the local spool first.")
@@ -82,95 +98,116 @@ def lineage(
 
       headwater lineage 0199c0de-0000-7000-8000-000000000001 --downstream
 
-      headwater lineage weekly@2024-W10
+      headwater lineage weekly@2024-W10 --wrong
+
+      headwater lineage raw/flights --to report.html
 
       headwater lineage clean-flights --format mermaid > lineage.mmd
 
       headwater lineage marts/daily_traffic --type dataset --namespace 'warehouse*'
     """
-    from headwater.cli import meaning
     from headwater.cli.lineage import drawing
 
     if refresh:
         _deliver(url)
+    format = Format.json if json else Format.mermaid if mermaid else format
     found = meaning.find_object(url, name)
-    shape = {
+    field = column or found.get("column")
+    question: dict[str, Any] = {
+        "direction": "both" if upstream == downstream else ("upstream" if upstream else "downstream"),
+        "depth": depth,
+        "columns": columns or field is not None or None,
+        "field": field,
+        "as_of": server.time(as_of),
+        "to": None if to is None else _end(url, to),
+        "wrong": wrong or None,
         "namespace": namespace, "tag": tag, "type": type, "job_type": job_type, "state": state, "origin": origin,
         "since": server.time(since), "collapse": collapse, "group": group, "hide": hide,
     }  # fmt: skip
-    if found["type"] not in {"DATASET", "JOB", "COLUMN"}:
-        graph_only = {
-            "columns": columns,
-            "column": column,
-            "format": format is not Format.tree and format is not Format.json,
-        }
-        _zoom(found, [word for word, value in (shape | graph_only).items() if value], upstream, downstream, depth, as_of, url,
-              json or format is Format.json)  # fmt: skip
+    question = {key: value for key, value in question.items() if value is not None}
+    if found["type"] not in _NAMES:
+        if format is Format.tree:
+            output.line(output.printable(meaning.described(found)), "dim")
+        show_records(url, found["id"], format=format, details=details, fan=fan, **question)
         return
     node = found if found["type"] != "COLUMN" else found | {"type": "DATASET", "id": found["node"]}
-    column = column or found.get("column")
-    question: dict[str, Any] = {
-        "node": node["id"],
-        "direction": "both" if upstream == downstream else ("upstream" if upstream else "downstream"),
-        "depth": depth,
-        "columns": columns or column is not None,
-        "field": column,
-        "as_of": server.time(as_of),
-    }
-    question |= {key: value for key, value in shape.items() if value}
-    if json or format is Format.json:
-        output.raw(server.ask(url, "/api/v2/lineage", **question))
+    if format is Format.json:
+        output.raw(server.ask(url, "/api/v2/lineage", node=node["id"], **question))
         return
-    answer = server.get(url, "/api/v2/lineage", **question)
+    answer = _answer(url, node["id"], **question)
     if shaped := "filtered" in answer:
         answer["nodes"] += [group | {"type": "GROUP"} for group in answer["groups"]]
     if format is Format.mermaid:
         output.line(drawing.mermaid(answer))
+    elif format is Format.dot:
+        output.line(drawing.dot(answer))
+    elif to is not None:
+        drawing.print_ways(answer)
+    elif shaped:
+        drawing.print_edges(answer)
+    else:
+        last, successful = _last_runs(url, _last_job(answer, node))
+        drawing.print_tree(answer, last, successful)
+
+
+def show_records(
+    url: str | None, node: str, *, format: Format = Format.tree, details: bool = False, fan: int = FAN, **question: Any
+) -> None:
+    """Print the lineage of single runs, versions, instances and items."""
+    from headwater.cli.lineage import drawing, trace_tree
+    from headwater.graph import mermaid
+
+    if format is Format.json:
+        output.raw(server.ask(url, "/api/v2/lineage", node=node, **question))
         return
     if format is Format.dot:
-        output.line(drawing.dot(answer))
-        return
-    if shaped:
-        drawing.print_edges(answer)
-        return
-    last, successful = _last_runs(url, _last_job(answer, node))
-    drawing.print_tree(answer, last, successful)
-
-
-def _zoom(
-    found: dict[str, Any],
-    refused: list[str],
-    upstream: bool,
-    downstream: bool,
-    depth: int,
-    as_of: str | None,
-    url: str | None,
-    json: bool,
-) -> None:
-    """Print the lineage of what is no dataset and no job: of single runs, versions, instances, items."""
-    from headwater.cli import meaning
-    from headwater.cli.lineage.runs import run_lineage
-    from headwater.cli.lineage.trace import trace
-    from headwater.cli.status.incidents import suspects
-
-    words = meaning.described(found)
-    if refused:
-        options = ", ".join(f"--{word.replace('_', '-')}" for word in refused)
-        raise InvalidQuestion(f"{words}; {options} is for datasets and jobs only")
-    if not json:
-        output.line(output.printable(words), "dim")
-    if found["type"] == "RUN" or (found["type"] == "VERSION" and found.get("run")):
-        run_lineage(found.get("run") or found["id"], upstream, downstream, depth, as_of, url, json)
-    elif found["type"] == "INSTANCE":
-        suspects(found["entity"], [found["instance"]], as_of, 50, url, json)
-    elif found["type"] in {"ITEM", "CONTENT"}:
-        trace(found["id"], upstream, downstream, str(depth), url=url, json=json)
-    elif found["type"] == "VERSION":
-        lineage(found["node"], upstream, downstream, depth, as_of=as_of, json=json, url=url)
+        raise InvalidQuestion(f"{node}: --format dot is for datasets and jobs only; --format mermaid draws runs, too")
+    answer = _answer(url, node, **question)
+    if format is Format.mermaid:
+        output.line(mermaid.trace(answer, fan).rstrip())
+    elif "to" in question:
+        drawing.print_ways(answer)
     else:
-        raise InvalidQuestion(
-            f"{words}; name its instances: headwater lineage {found['id']}@INSTANCE", entity=found["id"]
-        )
+        trace_tree.print_records(answer, fan=fan, details=details)
+
+
+def suspects(
+    entity: Entity,
+    instances: Instances,
+    as_of: AsOf = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """List the suspects for wrong instances, the likeliest first.
+
+    The candidates are everything that the instances were made from. The same as `headwater lineage ENTITY@INSTANCE --wrong`.
+
+    Examples:
+
+      headwater suspects weekly 2024-W10
+
+      headwater suspects weekly 2024-W10 --json | jq '.suspects[0]'
+    """
+    if json:
+        where = server.path("entities", entity, "suspects")
+        output.raw(server.ask(url, where, instances=instances, as_of=server.time(as_of)))
+        return
+    show_records(url, f"{entity}@{','.join(instances)}", wrong=True, depth=100, as_of=server.time(as_of))
+
+
+def _answer(url: str | None, node: str, **question: Any) -> Any:
+    """Ask for lineage. Raises Ambiguous where the text could be several things."""
+    answer = server.get(url, "/api/v2/lineage", node=node, **question)
+    if answer["candidates"]:
+        candidates = [meaning.candidate(each) for each in answer["candidates"]]
+        raise Ambiguous(f"{node!r} could be any of {len(candidates)}; give one of these:", candidates=candidates)
+    return answer
+
+
+def _end(url: str | None, text: str) -> str:
+    """Return what `to` means as the server knows it: a file of this disk by its content or name."""
+    found = meaning.find_object(url, text)
+    return text if found["type"] == "COLUMN" else str(found["id"])
 
 
 def _last_job(answer: Any, node: Any) -> str | None:

@@ -7,6 +7,7 @@ import typer
 
 from headwater.cli import output, server
 from headwater.cli.lineage import drawing
+from headwater.cli.lineage.lineage import show_records
 
 Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -161,42 +162,8 @@ def run_lineage(
       headwater run lineage 0199c0de --downstream --depth 1 --json
     """
     direction = "both" if upstream == downstream else ("upstream" if upstream else "downstream")
-    place = server.path("runs", run_id, "lineage")
-    answer = server.ask(url, place, direction=direction, depth=depth, as_of=server.time(as_of))
+    question: dict[str, Any] = {"direction": direction, "depth": depth, "as_of": server.time(as_of)}
     if json:
-        output.raw(answer)
+        output.raw(server.ask(url, server.path("runs", run_id, "lineage"), **question))
         return
-    found = msgspec.json.decode(answer)
-    for title, wanted in (("Upstream", -1), ("This run", 0), ("Downstream", 1)):
-        shown = [n for n in found["nodes"] if n["type"] == "RUN" and (n["hop"] > 0) - (n["hop"] < 0) == wanted]
-        rows = [row for node in sorted(shown, key=lambda n: (abs(n["hop"]), n["id"])) for row in _run_rows(node, found)]
-        if rows:
-            output.line(title, "bold")
-            output.table(
-                ("  job", "run", "state", "", "dataset", "version", "part"), rows, styles={2: output.STATE_STYLES}
-            )
-            output.line()
-    if found["hidden"]["nodes"]:
-        output.line(f"{found['hidden']['nodes']} more not shown: {found['hidden']['reason']}", "yellow")
-    if found["unchecked_readers"]:
-        output.line(
-            f"{found['unchecked_readers']} jobs have more runs that may have read a version than were checked",
-            "yellow",
-        )
-
-
-def _run_rows(run: dict[str, Any], found: dict[str, Any]) -> list[tuple[object, ...]]:
-    """Yield a row for each version that the run read or wrote; the first also describes the run."""
-    versions = {n["id"]: n for n in found["nodes"] if n["type"] == "VERSION"}
-    words = {"READ": "read", "WROTE": "wrote"}
-    rows: list[tuple[object, ...]] = []
-    for edge in found["edges"]:
-        if run["id"] not in (edge["source"], edge["target"]):
-            continue
-        version = versions[edge["source"] if edge["relation"] == "READ" else edge["target"]]
-        known = version["external_version"] or version["version_id"] or "unknown"
-        guess = " (by time)" if edge["evidence"] == "DERIVED" else ""
-        parts = "; ".join(", ".join(f"{k}={v}" for k, v in part.items()) for part in edge["parts"])
-        rows.append((words[edge["relation"]], version["dataset"].removeprefix("dataset:"), known + guess, parts))
-    own = ("  " + run["job"].removeprefix("job:"), run["run_id"], run["effective_state"])
-    return [(*(own if not i else ("", "", "")), *row) for i, row in enumerate(sorted(rows) or [("", "", "", "")])]
+    show_records(url, f"run:{run_id.removeprefix('run:')}", **question)

@@ -61,6 +61,7 @@ def trace(
       headwater trace readings_202101.csv.gz --format mermaid > flow.mmd
     """
     from headwater.cli.lineage import trace_tree
+    from headwater.graph.tracing import as_lineage
 
     id_, file = _meant(what)
     question: dict[str, Any] = {
@@ -75,7 +76,7 @@ def trace(
     if json or format is Format.json:
         output.raw(answer)
         return
-    trace_tree.print_trace(msgspec.json.decode(answer), fan=fan, details=details)
+    trace_tree.print_records(as_lineage(msgspec.json.decode(answer)), fan=fan, details=details)
 
 
 def _meant(what: str) -> tuple[str, str | None]:

@@ -1,4 +1,4 @@
-"""`headwater suspects` and `incident`: find the cause of what is wrong, and close incidents."""
+"""`headwater incident`: list, show and close incidents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from headwater.cli import output, server
 from headwater.cli.people.metadata import author
 from headwater.cli.status import wrong_reads
-from headwater.cli.status.instances import As, AsOf, Entity, Instances, Json, Limit, Note, Url, short
+from headwater.cli.status.instances import As, Entity, Instances, Json, Limit, Note, Url, short
 from headwater.errors import InvalidQuestion
 
 incident = typer.Typer(
@@ -22,52 +22,6 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The incident's id.")]
 
 _STATES = {"open": "bold red", "fixed": "yellow", "retracted": "dim"}
 _KINDS = ("tainted", "inherited", "repaired", "wont_fix")
-
-
-def suspects(
-    entity: Entity,
-    instances: Instances,
-    as_of: AsOf = None,
-    limit: Limit = 50,
-    url: Url = None,
-    json: Json = False,
-) -> None:
-    """List the suspects for wrong instances, the likeliest first.
-
-    The candidates are everything that the instances were made from.
-
-    Examples:
-
-      headwater suspects weekly 2024-W10
-
-      headwater suspects weekly 2024-W10 --json | jq '.suspects[0]'
-    """
-    where = server.path("entities", entity, "suspects")
-    body = server.ask(url, where, instances=instances, as_of=server.time(as_of))
-    if json:
-        output.raw(body)
-        return
-    found = msgspec.json.decode(body)["suspects"]
-    if not found:
-        output.line(output.printable(f"{entity} {short(instances)}: it is not known what it was made from"), "dim")
-        return
-    output.table(
-        ("entity", "instances", "count", "depth", "through", "evidence against it", "of these"),
-        [
-            (
-                one["entity"],
-                short(one["instances"]),
-                f"{one['count']:,}",
-                one["depth"],
-                one["through"],
-                one["because"],
-                short(one["of_these"]),
-            )
-            for one in found[:limit]
-        ],
-        styles={5: {"known to be wrong": "bold red", "made from what is wrong": "red", "a check failed": "yellow"}},
-    )
-    left_out(len(found), limit, "suspect")
 
 
 @incident.command("list")

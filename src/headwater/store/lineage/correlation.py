@@ -17,6 +17,7 @@ from headwater.store.arrays import Packed
 from headwater.store.database import Connection
 from headwater.store.events.rows import CorrelationEdgeRow, as_tuples
 from headwater.store.lineage.run_lineage import VersionRow
+from headwater.store.lineage.runs import RunKey
 
 # Steps up to which the closure is kept. A run's output is one step from the run and two from the run's input. What a chain costs grows with
 # it, and what is beyond is found as fast (docs/explanation/correlation.md has the measurement).
@@ -27,7 +28,7 @@ ALL = 1_000_000_000
 Direction = Literal["ancestors", "descendants"]
 
 
-class Node(msgspec.Struct, frozen=True):
+class Node(msgspec.Struct, frozen=True, gc=False):
     """A run, an item or a content. `run_id` and `job_id` of an item are its writer's; `dataset_id` is the id of the name as reported,
     `part` (JSON) what was folded out of it.
 
@@ -46,7 +47,7 @@ class Node(msgspec.Struct, frozen=True):
     collided: bool
 
 
-class Edge(msgspec.Struct, frozen=True):
+class Edge(msgspec.Struct, frozen=True, gc=False):
     """`role`: 0 the parent run caused the child, 1 the child read the parent, 2 the parent wrote the child, 3 the parent is this content
     (weight 0). `refused`: it would close a loop and is in no path."""
 
@@ -250,14 +251,12 @@ async def how_many(
     return len(found - set(ids))
 
 
-async def writers(
-    connection: Connection, items: Collection[uuid.UUID]
-) -> dict[uuid.UUID, list[tuple[uuid.UUID, uuid.UUID]]]:
-    """Return for each item the (run, job) that claim to have written it, in the order of their claims."""
-    found: dict[uuid.UUID, list[tuple[uuid.UUID, uuid.UUID]]] = {}
+async def writers(connection: Connection, items: Collection[uuid.UUID]) -> dict[uuid.UUID, list[RunKey]]:
+    """Return for each item the runs that claim to have written it, in the order of their claims."""
+    found: dict[uuid.UUID, list[RunKey]] = {}
     if items:
         for item, run, job in await sqlfile.load("lineage/correlation")["writers"].many(connection, ids=list(items)):
-            found.setdefault(item, []).append((run, job))
+            found.setdefault(item, []).append(RunKey(run, job))
     return found
 
 

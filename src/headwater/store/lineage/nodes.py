@@ -10,7 +10,7 @@ from headwater.store import sqlfile
 from headwater.store.database import Connection
 
 
-class NodeRow(msgspec.Struct, frozen=True):
+class NodeRow(msgspec.Struct, frozen=True, gc=False):
     """A dataset or a job. `type` is DATASET or JOB."""
 
     id: uuid.UUID

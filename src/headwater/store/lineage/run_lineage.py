@@ -9,14 +9,13 @@ import msgspec
 from headwater.model.run import RunState
 from headwater.store import sqlfile
 from headwater.store.database import Connection
-from headwater.store.lineage.runs import RunRow
+from headwater.store.lineage.runs import RunKey, RunRow
 
-# (run, job): one run id may span several jobs.
-RunKey = tuple[uuid.UUID, uuid.UUID]
 AsOf = dt.datetime | str
+_STATES = {int(state): state for state in RunState}
 
 
-class Use(msgspec.Struct, frozen=True):
+class Use(msgspec.Struct, frozen=True, gc=False):
     """The use of a dataset by a run that read or wrote it; with the parts, if it reported them."""
 
     run: RunKey
@@ -25,7 +24,7 @@ class Use(msgspec.Struct, frozen=True):
     parts: tuple[str, ...]
 
 
-class VersionRow(msgspec.Struct, frozen=True):
+class VersionRow(msgspec.Struct, frozen=True, gc=False):
     """The version that one run wrote of a dataset, or that a DatasetEvent reported (then without a run)."""
 
     id: uuid.UUID
@@ -43,25 +42,25 @@ class VersionRow(msgspec.Struct, frozen=True):
 
     @property
     def writer(self) -> RunKey | None:
-        return None if self.run_id is None or self.job_id is None else (self.run_id, self.job_id)
+        return None if self.run_id is None or self.job_id is None else RunKey(self.run_id, self.job_id)
 
 
 def _keys(runs: Iterable[RunKey]) -> dict[str, list[uuid.UUID]]:
-    pairs = sorted(runs)
-    return {"runs": [run for run, _ in pairs], "jobs": [job for _, job in pairs]}
+    ordered = sorted(runs, key=lambda key: key.run.int)
+    return {"runs": [key.run for key in ordered], "jobs": [key.job for key in ordered]}
 
 
 async def family(connection: Connection, run: uuid.UUID, as_of: AsOf, limit: int) -> list[RunKey]:
     """The run, in each job that has it, and the runs below it, the nearest first."""
     rows = await sqlfile.load("lineage/run_lineage")["family"].many(connection, run_id=run, as_of=as_of, limit=limit)
-    return [(row[0], row[1]) for row in rows]
+    return [RunKey(row[0], row[1]) for row in rows]
 
 
 async def runs(connection: Connection, keys: Collection[RunKey], as_of: AsOf) -> dict[RunKey, RunRow]:
     if not keys:
         return {}
     rows = await sqlfile.load("lineage/run_lineage")["runs"].many(connection, **_keys(keys), as_of=as_of)
-    return {(row[0], row[1]): RunRow(*(*row[:3], RunState(row[3]), *row[4:])) for row in rows}
+    return {RunKey(row[0], row[1]): RunRow(*(*row[:3], _STATES[row[3]], *row[4:])) for row in rows}
 
 
 async def datasets(connection: Connection, keys: Collection[RunKey], direction: str, as_of: AsOf) -> list[Use]:
@@ -71,7 +70,7 @@ async def datasets(connection: Connection, keys: Collection[RunKey], direction: 
     rows = await sqlfile.load("lineage/run_lineage")["datasets"].many(
         connection, **_keys(keys), direction=direction, as_of=as_of
     )
-    return [Use((row[0], row[1]), row[2], row[3], tuple(row[4] or ())) for row in rows]
+    return [Use(RunKey(row[0], row[1]), row[2], row[3], tuple(row[4] or ())) for row in rows]
 
 
 async def versions_at_start(
@@ -86,13 +85,13 @@ async def versions_at_start(
     if asked:
         rows = await sqlfile.load("lineage/run_lineage")["versions_at_start"].many(
             connection,
-            runs=[run for (run, _), _, _ in asked],
-            jobs=[job for (_, job), _, _ in asked],
+            runs=[key.run for key, _, _ in asked],
+            jobs=[key.job for key, _, _ in asked],
             nodes=[dataset for _, dataset, _ in asked],
             ats=[at for _, _, at in asked],
         )
         for run, job, dataset, part, version in rows:
-            parts = found.setdefault(((run, job), dataset), {}).setdefault(version, [])
+            parts = found.setdefault((RunKey(run, job), dataset), {}).setdefault(version, [])
             if part is not None:
                 parts.append(part)
     return found
@@ -153,4 +152,4 @@ async def readers(
     rows = await sqlfile.load("lineage/run_lineage")["readers"].many(
         connection, ids=list(ids), as_of=as_of, most=most, later=later
     )
-    return [(row[0], (row[1], row[2])) for row in rows]
+    return [(row[0], RunKey(row[1], row[2])) for row in rows]

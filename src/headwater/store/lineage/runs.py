@@ -11,7 +11,14 @@ from headwater.store import sqlfile
 from headwater.store.database import Connection
 
 
-class RunRow(msgspec.Struct, frozen=True):
+class RunKey(msgspec.Struct, frozen=True, order=True, cache_hash=True, gc=False):
+    """A run of one job: one run id may span several jobs. Its hash is kept: a walk looks each up a dozen times, and that of a UUID is slow."""
+
+    run: uuid.UUID
+    job: uuid.UUID
+
+
+class RunRow(msgspec.Struct, frozen=True, gc=False):
     """One run of one job."""
 
     run_id: uuid.UUID
@@ -28,6 +35,10 @@ class RunRow(msgspec.Struct, frozen=True):
     nominal_end: dt.datetime | None
     user: str | None = None
     statement: str | None = None
+
+    @property
+    def key(self) -> RunKey:
+        return RunKey(self.run_id, self.job_id)
 
     @property
     def began(self) -> dt.datetime:

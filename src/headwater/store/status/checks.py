@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from headwater.store import sqlfile
 from headwater.store.database import Connection
-from headwater.store.lineage.run_lineage import RunKey
+from headwater.store.lineage.runs import RunKey
 
 _QUERIES = "status/checks"
 
@@ -54,7 +54,7 @@ async def passed_since(connection: Connection, failures: Collection[StoredResult
 
 
 def _result(row: sqlfile.Row) -> StoredResult:
-    return StoredResult((row[0], row[1]), *row[2:])
+    return StoredResult(RunKey(row[0], row[1]), *row[2:])
 
 
 async def call_fine(

@@ -9,7 +9,7 @@ import msgspec
 
 from headwater.store import sqlfile
 from headwater.store.database import Connection
-from headwater.store.lineage.run_lineage import RunKey
+from headwater.store.lineage.runs import RunKey
 from headwater.store.status.status import Window, packed
 
 _QUERIES = "status/wrong_versions"
@@ -97,17 +97,17 @@ async def item_readers(connection: Connection, places: Sequence[tuple[RunKey, uu
         return []
     rows = await sqlfile.load(_QUERIES)["item_readers"].many(
         connection,
-        runs=[run for (run, _), _ in places],
-        jobs=[job for (_, job), _ in places],
+        runs=[key.run for key, _ in places],
+        jobs=[key.job for key, _ in places],
         datasets=[dataset for _, dataset in places],
     )
-    return [(row[0], (row[1], row[2])) for row in rows]
+    return [(row[0], RunKey(row[1], row[2])) for row in rows]
 
 
 async def content_readers(connection: Connection, nodes: Collection[uuid.UUID]) -> set[RunKey]:
     """Runs that read one of these contents or items."""
     rows = await sqlfile.load(_QUERIES)["content_readers"].many(connection, ids=list(nodes))
-    return {(row[0], row[1]) for row in rows}
+    return {RunKey(row[0], row[1]) for row in rows}
 
 
 async def reads_by_item(connection: Connection, runs: Collection[RunKey]) -> set[tuple[RunKey, uuid.UUID]]:
@@ -115,9 +115,9 @@ async def reads_by_item(connection: Connection, runs: Collection[RunKey]) -> set
     if not runs:
         return set()
     rows = await sqlfile.load(_QUERIES)["reads_by_item"].many(
-        connection, runs=[run for run, _ in runs], jobs=[job for _, job in runs]
+        connection, runs=[key.run for key in runs], jobs=[key.job for key in runs]
     )
-    return {((row[0], row[1]), row[2]) for row in rows}
+    return {(RunKey(row[0], row[1]), row[2]) for row in rows}
 
 
 async def instances_of_runs(connection: Connection, runs: Collection[uuid.UUID]) -> list[InstanceRange]:
@@ -147,4 +147,4 @@ async def run_keys(connection: Connection, runs: Collection[uuid.UUID]) -> set[R
     if not runs:
         return set()
     rows = await sqlfile.load(_QUERIES)["run_keys"].many(connection, runs=list(runs))
-    return {(row[0], row[1]) for row in rows}
+    return {RunKey(row[0], row[1]) for row in rows}

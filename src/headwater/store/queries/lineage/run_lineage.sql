@@ -100,25 +100,27 @@ order by v.written_at, v.id
 -- name: readers :many
 -- Runs that may have read these versions: of each reading job those that began before the next version was there (at most `most` and one);
 -- of the `most` after it those that read a part this version wrote; and the next few (`later`) where the version has a name to be asked for by.
--- Materialized: joined at once, every reading job is looked at for every run that read.
+-- Materialized: joined at once, every reading job is looked at for every run that read. The names of a dataset are looked up for each version: as a
+-- list of all, the list is searched from its beginning for every version.
 with asked as (
   select v.id, coalesce(c.canonical_id, v.dataset_id) as node, v.first_at, v.written_at, v.external_version <> '' as named, (
     select array_agg(s.part) from report_subsets s
     where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out') as parts
   from dataset_versions v left join dataset_canonical c on c.dataset_id = v.dataset_id where v.id = any(%(ids)b)
-), member as (
-  select node, node as id from asked union select canonical_id, dataset_id from dataset_canonical where canonical_id in (select node from asked)
 ), spans as materialized (
   select a.*, (
-    select min(n.written_at) from member m cross join lateral (
+    select min(n.written_at) from (
+      select a.node as id union select dataset_id from dataset_canonical where canonical_id = a.node) m cross join lateral (
       select v.written_at from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
       where v.dataset_id = m.id and v.written_at > a.written_at and (coalesce(r.state, 3) not in (4, 5) or v.checkpoint) and not v.declared
         and not (v.external_version = '' and exists (select 1 from dataset_versions s where s.run_id = v.run_id and s.job_id = v.job_id and s.dataset_id = v.dataset_id and s.external_version <> ''))
-      order by v.written_at limit 1) n where m.node = a.node) as until
+      order by v.written_at limit 1) n) as until
   from asked a
 ), candidate as materialized (
   select s.id, m.id as dataset_id, x.run_id, x.job_id
-  from spans s join member m on m.node = s.node join edges e on e.dataset_id = m.id and e.direction = 'in' cross join lateral (
+  from spans s cross join lateral (
+    select s.node as id union select dataset_id from dataset_canonical where canonical_id = s.node) m
+  join edges e on e.dataset_id = m.id and e.direction = 'in' cross join lateral (
     (select r.run_id, r.job_id from runs r
      where r.job_id = e.job_id and r.first_event_at >= s.first_at and r.first_event_at <= %(as_of)s and r.first_event_at <= coalesce(s.until, 'infinity')
      order by r.first_event_at, r.run_id limit %(most)s + 1)
