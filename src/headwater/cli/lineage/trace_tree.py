@@ -102,7 +102,7 @@ class _Tree:
 
 
 def _suspect(node: dict[str, Any]) -> tuple[object, ...]:
-    """What speaks against a node, and which of its instances it speaks against."""
+    """Return the row of a node that something speaks against, with those of its instances that it speaks against."""
     name = node["entity"] if node["type"] == "INSTANCES" else f"{node['label']} {node.get('run_id') or ''}".rstrip()
     those = short(node.get("instances") or ())
     return name, those, abs(node["hop"]), node.get("through"), node["against"], short(node.get("of_these") or ())
