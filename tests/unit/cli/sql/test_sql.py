@@ -456,3 +456,65 @@ def test_long_work_shows_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, sh
     with reading._progress(3, shown=shown) as advance:
         advance()
     assert ("1/3" in told.getvalue()) == (shown and watched)
+
+
+# -- views and conventions --
+
+
+def test_a_view_is_read_as_its_query_on_request(run: Run) -> None:
+    text = "create view v as select a + b as c from t;\ninsert into o select c from v;"
+    plain = run("-", "-d", "postgres", "--json", stdin=text).json["statements"][1]
+    through = run("-", "-d", "postgres", "--json", "--through-views", stdin=text).json["statements"][1]
+    assert [one["field"] for one in plain["flows"][0]["columns"][0]["inputs"]] == ["c"]
+    assert [one["field"] for one in through["flows"][0]["columns"][0]["inputs"]] == ["a", "b"]
+    assert [one["name"] for one in through["reads"]] == ["v", "t"]
+
+
+def test_a_view_of_the_schemas_is_read_as_its_query_in_every_file(run: Run) -> None:
+    write("s.yaml", "raw.t: [a, b]\nv: select a, b as c from raw.t")
+    write("etl/1.sql", "insert into o select * from v")
+    write("etl/2.sql", "insert into p select c from v")
+    told = run("etl", "-d", "postgres", "--json", "--schemas", "s.yaml", "--through-views").json["statements"]
+    inputs = [
+        [
+            f"{given['table']['name']}.{given['field']}"
+            for column in one["flows"][0]["columns"]
+            for given in column["inputs"]
+        ]
+        for one in told
+    ]
+    assert inputs == [["raw.t.a", "raw.t.b"], ["raw.t.b"]]
+
+
+@pytest.mark.parametrize(
+    ("convention", "text", "plain", "other"),
+    [
+        ("ddl-writes", "drop table t", [], ["t"]),
+        ("no-shards", "insert into o select 1 as a from t$20260101", ["o"], ["o"]),
+    ],
+)
+def test_conventions_of_other_tools(run: Run, convention: str, text: str, plain: list[str], other: list[str]) -> None:
+    def names(*words: str) -> list[list[str]]:
+        (one,) = run("-", "-d", "bigquery", "--json", *words, stdin=text).json["statements"]
+        return [[table["name"] for table in one[key]] for key in ("reads", "writes")]
+
+    assert names()[1] == plain
+    assert names("--convention", convention)[1] == other
+    assert names("--convention", convention) != names()
+
+
+def test_a_column_of_the_right_side_of_except_counts_or_not(run: Run) -> None:
+    text = "select a from t except select b from u"
+    rows = run("-", "--json", stdin=text).json["statements"][0]["flows"][0]["rows"]
+    assert "u" in {one["table"]["name"] for one in rows}
+    without = run("-", "--json", "--convention", "no-except-right", stdin=text).json["statements"][0]["flows"][0][
+        "rows"
+    ]
+    assert "u" not in {one["table"]["name"] for one in without}
+
+
+def test_a_convention_that_is_none_is_refused_by_name(run: Run) -> None:
+    told = run("-", "--convention", "no-such", stdin="select 1")
+    assert told.code == 2
+    assert "no convention is called 'no-such'" in told.err
+    assert "except-right" in told.err
