@@ -1,4 +1,4 @@
-"""The names in a model that dbt has not compiled: `ref`, `source`, `this` and `var` become what they stand for. Nothing is executed.
+"""The names in a model that dbt has not compiled: `ref`, `source`, `this`, `var` and dbt's types become what they stand for. Nothing is executed.
 
 Everything else of a template is left to `headwater.columns.script.template`, which knows what it may assume and warns of the rest. Lines stay where
 they are.
@@ -9,7 +9,18 @@ from collections.abc import Mapping
 
 import msgspec
 
-_TAG = re.compile(r"\{\{-?\s*(?:(ref|source|var)\s*\(([^(){}]*)\)|(this))\s*-?\}\}")
+_TAG = re.compile(r"\{\{-?\s*(?:(ref|source|var)\s*\(([^(){}]*)\)|(this)|(?:dbt|dbt_utils)\.(\w+)\s*\(\s*\))\s*-?\}\}")
+_CALLS = {
+    "type_string": "varchar",
+    "type_int": "int",
+    "type_bigint": "bigint",
+    "type_float": "float",
+    "type_numeric": "numeric",
+    "type_boolean": "boolean",
+    "type_timestamp": "timestamp",
+    "current_timestamp": "current_timestamp",
+}
+"""Macros of dbt that every adapter has, without arguments: a type, or the time. Which type it is, is of no matter to lineage."""
 _ARGUMENT = re.compile(r"""\s*(?:(\w+)\s*=\s*)?(?:'([^']*)'|"([^"]*)"|(-?[\w.]+))\s*(?:,|$)""")
 
 
@@ -49,6 +60,8 @@ def called(text: str) -> list[tuple[str, tuple[str, ...]]]:
 def _meaning(match: re.Match[str], names: Names) -> str | None:
     if match.group(3):
         return names.this or None
+    if match.group(4):
+        return _CALLS.get(match.group(4))
     path = _path(match.group(2))
     if match.group(1) == "ref":
         return names.refs.get(path) or (names.refs.get(path[:1]) if len(path) == 2 and path[1][:1] == "v" else None)

@@ -45,6 +45,7 @@ VISIBLE = re.compile(r"[^\r\n]")
 CALL = re.compile(r"([A-Za-z_][\w.]*)\s*\((.*)\)\s*(\|.*)?", re.DOTALL)
 LITERAL = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 ARGUMENT = re.compile(r"\s*(?:(\w+)\s*=\s*)?(?:'([^']*)'|\"([^\"]*)\"|([^,'\"()\[\]{}]+))\s*(?:,|$)")
+ENTRY = re.compile(r"""["'](\w+)["']\s*:\s*(?:'([^']*)'|"([^"]*)")""")
 VERSION = re.compile(r"\bv(?:ersion)?\s*=\s*['\"]?(\w+)")
 SPACES = re.compile(r"(?:hiveconf|hivevar|env|system|spark):", re.IGNORECASE)
 SIMPLE = re.compile(r"[A-Za-z_]\w*")
@@ -267,6 +268,7 @@ class _Rendering:
         literals = [a or b for a, b in LITERAL.findall(arguments)]
         if name == "config":
             self.config.update({key: value for key, value in named if key and value})
+            self.config.update({key: single or double for key, single, double in ENTRY.findall(arguments)})
             self.put(tag, "")
         elif name in ("ref", "source") and literals and not self.other_than_literals(arguments):
             version = VERSION.findall(arguments)

@@ -366,6 +366,20 @@ def test_a_ref_to_nothing_and_a_broken_file_are_named(run: Run) -> None:
     assert "dev.main_mart.sums" in result.stdout
 
 
+def test_what_every_adapter_has_is_written_out(run: Run) -> None:
+    write(
+        {
+            "shop/dbt_project.yml": "name: shop",
+            "shop/models/m.sql": "{{ config({'schema': 'mart', \"materialized\": \"view\"}) }}\n"
+            "select cast(id as {{ dbt.type_string() }}) as id, {{ dbt.current_timestamp() }} as now from raw.t",
+        }
+    )
+    (found,) = built(run, "shop")
+    assert found.writes == ["target_schema_mart.m"]
+    assert found.columns == {"id": ["raw.t.id"], "now": []}
+    assert found.level == "full"
+
+
 # -- watching --
 
 
