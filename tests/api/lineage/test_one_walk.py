@@ -61,7 +61,7 @@ def claims(answer: dict[str, Any]) -> set[tuple[str, str, str]]:
     return {(e["source"], e["target"], claim["evidence"]) for e in answer["edges"] for claim in e["claims"]}
 
 
-@pytest.mark.parametrize("name", ["flights", "word_count"])
+@pytest.mark.parametrize("name", ["flights", "word_count", "warehouse"])
 def test_the_lineage_of_a_run_is_what_it_was(client: Any, name: str) -> None:
     case = load(client, name)
     for run, before in case["answers"]["runs"].items():
