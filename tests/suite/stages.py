@@ -62,6 +62,7 @@ STAGES = (
         tests=("tests/acceptance",),
         after=("java", "page", "rabbitmq", "prometheus", "lake", "chromium"),
         waits=True,
+        limit=1800,  # beside two others, for most of the run
     ),
     Stage("demo", tests=("tests/acceptance/test_flights.py", "tests/examples/flights"), after=("java", "page")),
     Stage("examples", tests=("tests/examples",), after=("java", "page")),
