@@ -1,9 +1,13 @@
 """Clients that connect and send nothing, or slowly, keep no other client out. `python -m tests.sockets` does it with thousands."""
 
+import http.client
 import time
 from collections import Counter
+from contextlib import closing
 from typing import Any
 
+import pytest
+from tests.events import encoded, run_event
 from tests.fixtures.processes import Process
 from tests.sockets import Crowd, ask
 
@@ -39,6 +43,22 @@ def test_one_address_keeps_to_its_share_and_goes_on_working(serve: Any) -> None:
         assert set(statuses(server)) == {200}
     assert crowd.ended
     assert "127.0.0.1" in server.log.read_text(encoding="utf-8").partition("ConnectionsClosed")[2]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_request_that_is_being_answered_is_not_shut_down(serve: Any, method: str) -> None:
+    """A question that waits for an answer was never answered, and is soon the oldest of its address."""
+    server = serve(HEADWATER_SERVER__MAX_CONNECTIONS_PER_ADDRESS="32", HEADWATER_SERVER__HEADER_SECONDS="60").ready()
+    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as link:
+        if method == "GET":
+            link.request("GET", "/api/v2/instances?wait=8")
+        else:
+            inputs = [f"/in/{number}" for number in range(20_000)]
+            link.request("POST", "/api/v1/lineage", encoded(run_event("COMPLETE", 1, "job", inputs, ["/out"])))
+        with Crowd("127.0.0.1", server.port, 200, own=True) as crowd:
+            assert link.getresponse().status in {200, 201}
+        assert crowd.ended
+    assert closed(server)
 
 
 def test_producers_behind_a_trusted_proxy_are_not_one_address(serve: Any) -> None:

@@ -7,7 +7,7 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -102,7 +102,7 @@ def create_app(settings: Settings) -> Any:
             pace = deliveries.Pace(told.batch_events, told.timeout_seconds, told.lease_seconds)
             running = deliveries.begin(database, pace, outbound) if told.enabled else None
             app.state.deliveries = running.deliverer if running else None
-            quiet.append(_guard_connections(settings.server))
+            quiet.append(_guard_connections(settings.server, limits.answering))
             feeding = feeder.begin(database) if settings.entities.feed else None
             try:
                 yield
@@ -172,12 +172,13 @@ async def _prepare(settings: Settings, database: Database) -> None:
         telemetry.say(telemetry.SecretKeyChanged(former, key.id))
 
 
-def _guard_connections(server: ServerSettings) -> Callable[[], None]:
+def _guard_connections(server: ServerSettings, answering: Collection[tuple[str, int]]) -> Callable[[], None]:
     guard = ConnectionGuard(
         server.port,
         raise_descriptor_limit(server.max_connections),
         server.max_connections_per_address,
         [server.trusted_proxies],
+        answering,
     )
     return guard.start()
 

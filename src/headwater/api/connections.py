@@ -2,7 +2,8 @@
 
 Granian accepts connections up to its `backpressure`, without regard to who holds them. A thread of each server process looks at the process's
 sockets and shuts down the excess: of an address with more than its share, and of all when they come near the limit. The first to go are those that
-have waited longest without an answer. A connection that is shut down by mistake costs its client a retry.
+have waited longest without an answer, but for those whose whole request is being answered. A connection that is shut down by mistake costs its
+client a retry.
 """
 
 import contextlib
@@ -14,7 +15,7 @@ import struct
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,16 +39,26 @@ def parse_networks(text: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Net
 class _Connection(NamedTuple):
     inode: int
     address: str
+    port: int
     since: float
 
 
 class ConnectionGuard:
     """Watches the connections to one port of this process.
 
-    `total`: connections that the process accepts. `per_address`: of one address, unless it is in `trusted`.
+    `total`: connections that the process accepts. `per_address`: of one address, unless it is in `trusted`. `answering`: addresses and ports of
+    clients whose request is being answered.
     """
 
-    def __init__(self, port: int, total: int, per_address: int, trusted: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        port: int,
+        total: int,
+        per_address: int,
+        trusted: Iterable[str] = (),
+        answering: Collection[tuple[str, int]] = (),
+    ) -> None:
+        self._answering = answering
         self._port, self._total, self._per_address = port, total, per_address
         self._trusted = parse_networks(",".join(trusted))
         self._known: dict[int, _Connection] = {}
@@ -101,17 +112,18 @@ class ConnectionGuard:
                 known[descriptor] = former
             elif not stat.S_ISSOCK(status.st_mode) or self._others.get(descriptor) == status.st_ino:
                 others[descriptor] = status.st_ino
-            elif (address := self._address(descriptor)) is not None:
-                known[descriptor] = _Connection(status.st_ino, address, now)
+            elif (peer := self._peer(descriptor)) is not None:
+                known[descriptor] = _Connection(status.st_ino, *peer, now)
             else:
                 others[descriptor] = status.st_ino
         self._known, self._others = known, others
 
-    def _address(self, descriptor: int) -> str | None:
-        """The client's address; None for a socket that is no connection to the port."""
+    def _peer(self, descriptor: int) -> tuple[str, int] | None:
+        """The client's address and port; None for a socket that is no connection to the port."""
         with contextlib.suppress(OSError), _duplicate(descriptor) as connection:
             if connection.family in {socket.AF_INET, socket.AF_INET6} and connection.getsockname()[1] == self._port:
-                return str(connection.getpeername()[0])
+                address, port, *_ = connection.getpeername()
+                return str(address), int(port)
         return None
 
     def _is_trusted(self, address: str) -> bool:
@@ -123,6 +135,8 @@ class ConnectionGuard:
         candidates = []
         for descriptor in descriptors:
             connection = self._known[descriptor]
+            if (connection.address, connection.port) in self._answering:
+                continue
             age = now - connection.since
             if age >= _YOUNG_SECONDS and (idle := self._idle(descriptor)) is not None:
                 answered, milliseconds = idle

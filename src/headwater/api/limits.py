@@ -22,13 +22,14 @@ _BYTES_A_SECOND = 16 * 1024
 # The bodies in memory at once, in multiples of the largest body.
 _BODIES = 4
 _TRIM_FROM = 8 * 1024 * 1024
+_BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class Limits(msgspec.Struct):
     """The middleware, one for the application.
 
     `running` counts the requests being answered, `waiting` the long polls, `receiving` the requests whose body is arriving; `buffered`: the bytes
-    of bodies of all requests.
+    of bodies of all requests; `answering`: address and port of each client whose request has arrived whole.
     """
 
     max_concurrent: int
@@ -40,6 +41,7 @@ class Limits(msgspec.Struct):
     waiting: int = 0
     receiving: int = 0
     buffered: int = 0
+    answering: set[tuple[str, int]] = msgspec.field(default_factory=set)
 
     def middleware(self, app: ASGIApp) -> ASGIApp:
         async def limited(scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,13 +54,19 @@ class Limits(msgspec.Struct):
             self._announced(scope)
             self.waiting += waits
             self.running += not waits
-            body = _Body(self, receive, waits=waits)
+            client = scope.get("client")
+            peer = (client[0], int(client[1])) if client else None
+            body = _Body(self, receive, peer, waits=waits)
+            if peer and not any(name.lower() in _BODY_HEADERS for name, _ in scope["headers"]):
+                self.answering.add(peer)
             try:
                 await self._timed(app, scope, body.receive, send)
             finally:
                 self.waiting -= waits
                 self.running -= not waits
                 self.buffered -= body.size
+                if peer:
+                    self.answering.discard(peer)
                 if body.size > _TRIM_FROM:
                     _trim_memory()
 
@@ -102,8 +110,8 @@ def _trim_memory() -> None:
 class _Body:
     """The body of one request, with the limits of time and size."""
 
-    def __init__(self, limits: Limits, receive: Receive, *, waits: bool) -> None:
-        self._limits, self._receive, self._waits = limits, receive, waits
+    def __init__(self, limits: Limits, receive: Receive, peer: tuple[str, int] | None, *, waits: bool) -> None:
+        self._limits, self._receive, self._peer, self._waits = limits, receive, peer, waits
         self._began, self._whole = time.monotonic(), False
         self.size = 0
 
@@ -119,6 +127,8 @@ class _Body:
             self.size += size
             self._limits.buffered += size
             self._whole = not message.get("more_body", False)
+            if self._whole and self._peer:
+                self._limits.answering.add(self._peer)
             if self.size > self._limits.max_body_bytes:
                 raise self._limits._too_large()
             if self._limits.buffered > self._limits.max_body_bytes * _BODIES and self._limits.buffered > self.size:
