@@ -57,7 +57,7 @@ class Warehouse:
     def say(self, entity: str, day: str, code: str, **more: Any) -> None:
         one = {"entity": entity, "what": "produced", "instances": [day], "code": code, **more}
         (found,) = self.ask("POST", "/api/v2/instances", {"reports": [one]})["results"]
-        assert "refused" not in found
+        assert not found["refused"]
 
     def made(self, day: str, version: int, code: str, rows: int) -> None:
         storage = {"delta_version": version, "table": str(self.table)}

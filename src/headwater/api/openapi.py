@@ -12,6 +12,7 @@ from litestar.plugins import OpenAPISchemaPlugin
 from litestar.typing import FieldDefinition
 
 from headwater import __version__
+from headwater.answer.lineage import lineage_answer, view
 
 _PROBLEM = {
     "type": "object",
@@ -57,6 +58,13 @@ _WITH_BODY = {
 }
 
 
+# A plain lineage has none of what a view of it adds.
+_ADDED_BY_VIEW = {
+    kind.__name__: set(kind.__struct_fields__) - set(plain.__struct_fields__)
+    for kind, plain in ((view.View, lineage_answer.Lineage), (view.DrawnEdge, lineage_answer.AnswerEdge))
+}
+
+
 class _Document(OpenAPI):
     def to_schema(self) -> dict[str, Any]:
         document: dict[str, Any] = super().to_schema()
@@ -66,8 +74,19 @@ class _Document(OpenAPI):
             for method, operation in item.items():
                 if isinstance(operation, dict) and "responses" in operation:
                     _add_problems(operation, shape, _ANY | (_WITH_BODY if method in {"post", "put", "patch"} else {}))
+                    _part_media_types(operation)
         _require_answered(document)
         return document
+
+
+def _part_media_types(operation: dict[str, Any]) -> None:
+    """Declare an answer that is JSON or text, as the request asks, as a body of each kind: Litestar declares the text as JSON without a type."""
+    for response in operation["responses"].values():
+        content = response.get("content", {})
+        either = content.get("application/json", {}).get("schema", {}).get("oneOf", [])
+        if {} in either:
+            (schema,) = [one for one in either if one]
+            content |= {"application/json": {"schema": schema}, "text/plain": {"schema": {"type": "string"}}}
 
 
 def _require_answered(document: dict[str, Any]) -> None:
@@ -84,7 +103,7 @@ def _require_answered(document: dict[str, Any]) -> None:
     asked = _reachable([[one.get("requestBody"), one.get("parameters")] for one in operations], schemas)
     for name in answered - asked - {"Problem", "MarquezError"}:
         if properties := schemas[name].get("properties"):
-            schemas[name]["required"] = sorted(properties)
+            schemas[name]["required"] = sorted(properties.keys() - _ADDED_BY_VIEW.get(name, set()))
 
 
 def _reachable(node: Any, schemas: Mapping[str, Any]) -> set[str]:

@@ -58,7 +58,7 @@ class Place:
     def say(self, entity: str, *instances: str, what: str = "produced", **more: Any) -> None:
         one = {"entity": entity, "what": what, "instances": list(instances), **more}
         (found,) = self.ask("POST", "/api/v2/instances", {"reports": [one]})["results"]
-        assert "refused" not in found
+        assert not found["refused"]
 
     def incident(self, *hours: str) -> str:
         body = {"wrong": [{"entity": "weather", "instances": list(hours)}], "reason": "stuck sensor"}

@@ -4596,10 +4596,10 @@ export interface components {
             candidates: components["schemas"]["FoundObject"][];
             paths: string[][];
             notes: string[];
-            filtered: components["schemas"]["Filtered"] | null;
-            collapsed: components["schemas"]["Collapsed"][];
-            group: string | null;
-            groups: components["schemas"]["Group"][];
+            filtered?: components["schemas"]["Filtered"] | null;
+            collapsed?: components["schemas"]["Collapsed"][];
+            group?: string | null;
+            groups?: components["schemas"]["Group"][];
         };
         /** WantedEvent */
         WantedEvent: {
@@ -6078,7 +6078,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Correlation"] | unknown;
+                    "application/json": components["schemas"]["Correlation"];
+                    "text/plain": string;
                 };
             };
         };

@@ -30,7 +30,7 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
 
 
-class Change(msgspec.Struct, frozen=True, omit_defaults=True):
+class Change(msgspec.Struct, frozen=True):
     """`what`: added, removed, renamed, changed. `path`: the part that changed. `old`, `new`: JSON; null for none."""
 
     what: str

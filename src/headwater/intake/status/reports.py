@@ -46,7 +46,7 @@ class Refused(msgspec.Struct, frozen=True):
     detail: dict[str, Any] = {}
 
 
-class ReportOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
+class ReportOutcome(msgspec.Struct, frozen=True):
     """The outcome of a report. `seq`: its number in the log; null if it was refused. `duplicate`: it was recorded before, under that seq.
 
     `changed`: whether it changed any mark. `late`: the instances that have a newer version, which stays current. `corrected_at`: the time that was
