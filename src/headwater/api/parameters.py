@@ -15,11 +15,12 @@ from headwater.errors import InvalidQuestion
 _RESERVED = frozenset({"body", "cookies", "data", "headers", "query", "request", "scope", "socket", "state"})
 
 
-async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+async def guard(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
     """Raise InvalidQuestion for a parameter that the route does not have, with the nearest one that it has."""
     if not connection.query_params or not connection.scope.get("path_template", "").startswith("/api/v2/"):
         return
-    known = query_parameters(handler)
+    # The route's own handler: the one that a guard is given is a copy, new for each request, and would be remembered for good.
+    known = query_parameters(connection.scope["route_handler"])
     for name in connection.query_params:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1, 0.5)

@@ -51,3 +51,12 @@ def test_the_names_are_those_of_the_description(client: Any, app: Any) -> None:
 
 def _shape(path: str) -> str:
     return "/".join("{}" if part.startswith("{") else part for part in path.split("/"))
+
+
+def test_what_is_remembered_of_a_route_does_not_grow_with_its_requests(client: Any) -> None:
+    """A guard is handed a new copy of the handler for each request."""
+    assert client.get("/api/v2/datasets", limit=1).status_code == 200
+    remembered = query_parameters.cache_info().currsize
+    for _ in range(20):
+        assert client.get("/api/v2/datasets", limit=1).status_code == 200
+    assert query_parameters.cache_info().currsize == remembered
