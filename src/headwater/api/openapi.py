@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from litestar._openapi.schema_generation import SchemaCreator
 from litestar.openapi.config import OpenAPIConfig
-from litestar.openapi.spec import Components, OpenAPI, OpenAPIType, Schema, SecurityScheme, Server
+from litestar.openapi.spec import Components, OpenAPI, Schema, SecurityScheme, Server
 from litestar.plugins import OpenAPISchemaPlugin
 from litestar.typing import FieldDefinition
 
@@ -149,11 +149,11 @@ def config(root_path: str = "") -> OpenAPIConfig:
 
 
 class VerbatimJson(OpenAPISchemaPlugin):
-    """Describes a verbatim facet as any JSON object."""
+    """Describes what is answered as it was received: any JSON, mostly the object of a facet."""
 
     @staticmethod
     def is_plugin_supported_type(value: Any) -> bool:
         return value is msgspec.Raw
 
     def to_openapi_schema(self, field_definition: FieldDefinition, schema_creator: SchemaCreator) -> Schema:
-        return Schema(type=OpenAPIType.OBJECT, description="As it was received.")
+        return Schema(description="As it was received.")

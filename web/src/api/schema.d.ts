@@ -1891,7 +1891,7 @@ export interface components {
             target: string | null;
             status: number | null;
             /** @description As it was received. */
-            detail: Record<string, never>;
+            detail: unknown;
         };
         /** AuditPage */
         AuditPage: {
@@ -1913,7 +1913,7 @@ export interface components {
             last_at: string;
             deleted: boolean;
             /** @description As it was received. */
-            body: Record<string, never>;
+            body: unknown;
             changes: components["schemas"]["model_json_diff_Change"][] | null;
             change_count: number | null;
         };
@@ -2086,7 +2086,7 @@ export interface components {
             collided: boolean;
             claimed_by: components["schemas"]["RunRef"][];
             details: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
         };
         /** CostTotals */
@@ -2159,7 +2159,7 @@ export interface components {
             currentVersion: string | null;
             columnLineage: components["schemas"]["ColumnLineage"][] | null;
             facets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
             deleted: boolean;
         };
@@ -2170,13 +2170,13 @@ export interface components {
             name: string;
             namespace: string;
             facets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
             inputFacets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
             outputFacets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
         };
         /** DatasetHits */
@@ -2263,7 +2263,7 @@ export interface components {
             currentSchemaVersion: string | null;
             createdByRun: components["schemas"]["marquez_shapes_Run"] | null;
             facets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
         };
         /** DatasetVersionId */
@@ -2323,7 +2323,7 @@ export interface components {
             until: string | null;
             author: string;
             /** @description As it was received. */
-            declared: Record<string, never>;
+            declared: unknown;
         };
         /** DefinedTag */
         DefinedTag: {
@@ -2502,7 +2502,7 @@ export interface components {
         };
         /** Events */
         Events: {
-            events: Record<string, never>[];
+            events: unknown[];
             totalCount: number;
         };
         /** ExcludedJob */
@@ -2835,7 +2835,7 @@ export interface components {
         InputDatasetVersion: {
             datasetVersionId: components["schemas"]["DatasetVersionId"];
             facets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
         };
         /** Instance */
@@ -2933,11 +2933,11 @@ export interface components {
             name: string;
             namespace: string;
             facets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
             type: string;
             runFacets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
         };
         /** JobHits */
@@ -3074,7 +3074,7 @@ export interface components {
             kind: string;
             url: string | null;
             /** @description As it was received. */
-            filter: Record<string, never>;
+            filter: unknown;
             /** @enum {string} */
             state: "active" | "failing" | "paused";
             backlog: number;
@@ -3315,7 +3315,7 @@ export interface components {
         OutputDatasetVersion: {
             datasetVersionId: components["schemas"]["DatasetVersionId"];
             facets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
         };
         /** Owner */
@@ -3635,7 +3635,7 @@ export interface components {
                 [key: string]: string[];
             };
             /** @description As it was received. */
-            event: Record<string, never>;
+            event: unknown;
         };
         /** Receipts */
         Receipts: {
@@ -3877,10 +3877,10 @@ export interface components {
             statement: string | null;
             user: string | null;
             facets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
             job_facets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
             inputs: components["schemas"]["RunInput"][];
             outputs: components["schemas"]["RunOutput"][];
@@ -3905,7 +3905,7 @@ export interface components {
         RunFacets: {
             runId: string;
             facets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
         };
         /** RunInput */
@@ -3916,7 +3916,7 @@ export interface components {
             external_version: string | null;
             written_by: components["schemas"]["RunRef"] | null;
             facets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
             parts: {
                 [key: string]: string;
@@ -3955,7 +3955,7 @@ export interface components {
             overrides: string[];
             skipped: components["schemas"]["Skipped"][];
             details: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
             /** @default 0 */
             hidden_upstream: number;
@@ -3975,7 +3975,7 @@ export interface components {
             bytes: number | null;
             files: number | null;
             facets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
             parts: {
                 [key: string]: string;
@@ -4055,7 +4055,7 @@ export interface components {
             hidden: boolean;
             inherited_tags: components["schemas"]["InheritedTag"][];
             facets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
             versions: components["schemas"]["lineage_catalog_Version"][];
             producers: string[];
@@ -4946,7 +4946,7 @@ export interface components {
             inputs: string[];
             outputs: string[];
             facets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
             runs: components["schemas"]["lineage_runs_Run"][];
             /** @constant */
@@ -5044,7 +5044,7 @@ export interface components {
             latestRun: components["schemas"]["marquez_shapes_Run"] | null;
             latestRuns: components["schemas"]["marquez_shapes_Run"][] | null;
             facets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
             currentVersion: string | null;
             labels: string[];
@@ -5073,7 +5073,7 @@ export interface components {
             inputDatasetVersions: components["schemas"]["InputDatasetVersion"][];
             outputDatasetVersions: components["schemas"]["OutputDatasetVersion"][];
             facets: {
-                [key: string]: Record<string, never>;
+                [key: string]: unknown;
             };
         };
         /** Source */
@@ -5138,7 +5138,7 @@ export interface components {
             passed: number;
             failed: number;
             assertions: components["schemas"]["Assertion"][];
-            metrics: Record<string, never> | null;
+            metrics: unknown | null;
             metrics_at: string | null;
         };
         /** Status */
