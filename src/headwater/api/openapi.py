@@ -67,7 +67,7 @@ _ADDED_BY_VIEW = {
 
 class _Document(OpenAPI):
     def to_schema(self) -> dict[str, Any]:
-        document: dict[str, Any] = super().to_schema()
+        document: dict[str, Any] = _any_of(super().to_schema())
         document["components"].setdefault("schemas", {}).update(Problem=_PROBLEM, MarquezError=_MARQUEZ)
         for path, item in document["paths"].items():
             shape = "MarquezError" if path.startswith(_MARQUEZ_ROUTES) else "Problem"
@@ -79,11 +79,18 @@ class _Document(OpenAPI):
         return document
 
 
+def _any_of(node: Any) -> Any:
+    """Return a part of the document with each `oneOf` as `anyOf`: the kinds of a union need not exclude each other, as whole numbers and numbers."""
+    if isinstance(node, dict):
+        return {"anyOf" if key == "oneOf" else key: _any_of(value) for key, value in node.items()}
+    return [_any_of(value) for value in node] if isinstance(node, list) else node
+
+
 def _part_media_types(operation: dict[str, Any]) -> None:
     """Declare an answer that is JSON or text, as the request asks, as a body of each kind: Litestar declares the text as JSON without a type."""
     for response in operation["responses"].values():
         content = response.get("content", {})
-        either = content.get("application/json", {}).get("schema", {}).get("oneOf", [])
+        either = content.get("application/json", {}).get("schema", {}).get("anyOf", [])
         if {} in either:
             (schema,) = [one for one in either if one]
             content |= {"application/json": {"schema": schema}, "text/plain": {"schema": {"type": "string"}}}
