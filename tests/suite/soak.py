@@ -37,6 +37,7 @@ SOAK = (
     *((_soak("hive", command=_python("-m", "tests.oracle.hive", str(HIVE))),) if HIVE.is_dir() else ()),
     _soak("processes", tests=("tests/acceptance/test_receive_processes.py", "tests/acceptance/test_watch.py")),
     _soak("repair", tests=("tests/examples/flights_repair",)),
+    _soak("hostile", tests=("tests/acceptance/test_hostile_values.py",)),
     _soak("programs", tests=("tests/contract/test_programs_in_docs.py",)),
     _soak("kill", command=_python("tests/acceptance/test_kill.py", "--rounds", "25")),
     _soak("chaos", command=_python("-m", "tests.chaos", "--rounds", "5", "--seconds", "60")),

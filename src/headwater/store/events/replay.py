@@ -11,6 +11,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from headwater.errors import DatabaseRefused
 from headwater.model.identity import Rule
 from headwater.store import sqlfile
 from headwater.store.database import Connection, Database, connecting, translated
@@ -30,6 +31,8 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
 _MARK = """create table replayed (until timestamptz not null, seal bigint not null, copied_at timestamptz not null default clock_timestamp(),
   projected_at timestamptz)"""
 _LAST = dt.datetime(2051, 1, 1, tzinfo=dt.UTC)
+# PostgreSQL cuts a longer name with a notice, and then finds no database of that name.
+_LONGEST_NAME = 63
 
 # The origin of the rules: the audit log says which held then, or that there were none yet; if it does not say, today's are taken.
 Origin = Literal["audit", "none yet", "today"]
@@ -164,13 +167,20 @@ async def places(connection: Connection) -> dict[str, tuple[int, int]]:
 async def beside(url: str, name: str) -> str:
     """The address of another database of the same PostgreSQL, which is made when it is not there.
 
-    Raises DatabaseUnavailable, and DatabaseRefused without the right to create one.
+    Raises DatabaseUnavailable, and DatabaseRefused for a name that PostgreSQL would cut, for a template, and without the right to create a database.
     """
+    if len(name.encode()) > _LONGEST_NAME:
+        raise DatabaseRefused(f"the name {name[:80]!r} is over {_LONGEST_NAME} bytes; give a shorter one")
     with translated():
         connection = await psycopg.AsyncConnection.connect(url, autocommit=True, **connecting(url))
         async with connection:
-            there = await connection.execute("select from pg_database where datname = %s", (name,))
-            if there.rowcount == 0:
+            there = await connection.execute("select datistemplate from pg_database where datname = %s", (name,))
+            row = await there.fetchone()
+            if row is not None and row[0]:
+                raise DatabaseRefused(
+                    f"{name!r} is a template, of which PostgreSQL makes other databases; give another name"
+                )
+            if row is None:
                 await connection.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
     address = re.fullmatch(r"(postgres(?:ql)?://[^/?]*)(?:/[^?]*)?(\?.*)?", url)
     return f"{address[1]}/{quote(name, safe='')}{address[2] or ''}" if address else make_conninfo(url, dbname=name)
