@@ -30,7 +30,7 @@ class ResponseShapes:
         self.held: set[tuple[str, str]] = set()
 
     def mistakes(self, reply: httpx.Response) -> list[str]:
-        """What the body of a reply has that its schema does not allow. Empty for errors, and what is no JSON."""
+        """Return where the body of a reply differs from its schema: nowhere, if it is an error or not JSON."""
         if not reply.is_success or not reply.headers.get("content-type", "").startswith("application/json"):
             return []
         sent = reply.request.url.raw_path.decode().partition("?")[0]
