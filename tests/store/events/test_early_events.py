@@ -152,3 +152,16 @@ def test_its_warning_stays_as_long_as_the_event(database: Database, run: Any) ->
     assert run(send(Intake(database), body)).duplicate
     run(retention.run(database, retention.Policy(events=1, warnings=1)))
     assert run(rows(database, "select count(*) from warnings")) == [(0,)]
+
+
+def test_a_server_whose_clock_is_behind_keeps_the_order_and_says_so(database: Database, run: Any) -> None:
+    """It cannot tell that from producers that are ahead. What they reported as the time stays in the bytes of the events."""
+    intake, behind = Intake(database), dt.timedelta(hours=2)
+    for number, column in enumerate(("first", "second", "third")):
+        at = NOON + dt.timedelta(minutes=number)
+        body = described(column, at.isoformat())
+        receipt = run(send(intake, body, at - behind))
+        assert [warning.code for warning in receipt.warnings] == ["future_time"]
+        assert columns(run, database) == [column]
+        log = f"select body from events where event_time = '{(at - behind).isoformat()}'"
+        assert run(rows(database, log)) == [(body,)]
