@@ -60,6 +60,7 @@ const NO_FIELDS: ReadonlySet<string> = new Set();
 
 export function GraphView(props: GraphViewProps) {
   const { graph, columns, indirect, selected, pinned, route, theme } = props;
+  const hasStates = useMemo(() => graph.nodes.some((node) => node.state !== null), [graph]);
   const host = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const map = useRef<HTMLCanvasElement>(null);
@@ -379,7 +380,7 @@ export function GraphView(props: GraphViewProps) {
           }}
         />
       )}
-      <Legend columns={columns} indirect={indirect} lens={props.legend} />
+      <Legend columns={columns} indirect={indirect} states={hasStates} lens={props.legend} />
       <div className="sr-only" aria-live="polite">
         {here !== undefined && moved ? `${scene?.graph.nodes[here].kind} ${scene?.graph.nodes[here].title}` : ""}
       </div>

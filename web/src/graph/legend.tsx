@@ -2,10 +2,14 @@
 interface Props {
   columns: boolean;
   indirect: boolean;
+  /** Whether any node has a state. */
+  states: boolean;
   lens: readonly { tint: string; word: string }[] | null;
 }
 
-export function Legend({ columns, indirect, lens }: Props) {
+const STATES = ["completed", "failed", "running", "aborted"];
+
+export function Legend({ columns, indirect, states, lens }: Props) {
   if (lens)
     return (
       <ul className="legend" aria-label="Legend">
@@ -23,18 +27,12 @@ export function Legend({ columns, indirect, lens }: Props) {
       <Stroke className="edge" dash="1.5 4" label="declared" />
       {columns && <Stroke className="link" label="column" />}
       {columns && indirect && <Stroke className="indirect" dash="5 3" label="indirect (filter, join)" />}
-      <li>
-        <span className="dot completed" /> completed
-      </li>
-      <li>
-        <span className="dot failed" /> failed
-      </li>
-      <li>
-        <span className="dot running" /> running
-      </li>
-      <li>
-        <span className="dot aborted" /> aborted
-      </li>
+      {states &&
+        STATES.map((state) => (
+          <li key={state}>
+            <span className={`dot ${state}`} /> {state}
+          </li>
+        ))}
     </ul>
   );
 }

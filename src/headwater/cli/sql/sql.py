@@ -42,6 +42,12 @@ def sql(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Print a Mermaid flowchart.")] = False,
     dot: Annotated[bool, typer.Option("--dot", help="Print a Graphviz graph.")] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write one page that draws the columns, to open in a browser without a server."
+        ),
+    ] = None,
     openlineage: Annotated[
         str | None,
         typer.Option(metavar="NAMESPACE", help="Print OpenLineage JobEvents with the tables in this namespace."),
@@ -83,6 +89,8 @@ def sql(
 
       headwater sql my_dbt_project/
 
+      headwater sql my_dbt_project/ --html lineage.html
+
       headwater sql etl/ --dialect snowflake --schemas target/catalog.json
 
       echo 'select a + b as c from t' | headwater sql -
@@ -91,7 +99,13 @@ def sql(
 
       headwater sql models/ -d spark --schemas schemas.yaml --strict
     """
-    forms = {"--json": json, "--mermaid": mermaid, "--dot": dot, "--openlineage": openlineage is not None}
+    forms = {
+        "--json": json,
+        "--mermaid": mermaid,
+        "--dot": dot,
+        "--html": html is not None,
+        "--openlineage": openlineage is not None,
+    }
     chosen = [option for option, given in forms.items() if given]
     if fingerprint and chosen != ["--json"]:
         chosen.append("--fingerprint")
@@ -115,7 +129,10 @@ def sql(
     else:
         every = list(found)
         troubled = [one for one in every if not one.settled]
-        _print_whole(every, reading, chosen[0], table_level, fingerprint, (openlineage or "", job_namespace))
+        if html is not None:
+            _write_page(every, reading, html, ", ".join(files))
+        else:
+            _print_whole(every, reading, chosen[0], table_level, fingerprint, (openlineage or "", job_namespace))
     for problem in reading.problems:
         sys.stderr.write(f"headwater: {output.escaped(problem)}\n")
     if strict and (troubled or reading.problems):
@@ -166,6 +183,17 @@ def _watch(reading: Reading, files: list[str], *, tables_only: bool) -> None:
             changed = output.counted(total, "statement")
             write([(f"{len(new):,} of {changed} new or changed{lost} ({seconds:.1f} s)", "bold")])
             sys.stdout.flush()
+
+
+def _write_page(found: list[ParsedStatement], reading: Reading, path: Path, title: str) -> None:
+    from headwater.cli.sql import project_page, statements
+
+    counts: Counter[str] = Counter()
+    for one in found:
+        statements.count(counts, one)
+    content = project_page.graph(found, reading.dependents())
+    project_page.write(path, project_page.page(title, statements.closing(counts), content))
+    print(f"{output.escaped(str(path))}: {statements.closing(counts)}")
 
 
 def _print_whole(
