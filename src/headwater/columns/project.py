@@ -104,7 +104,6 @@ class Project:
         statements = analyse(text.text, self.dialect, self.catalog, session)
         if text.target is not None:
             statements = _put_target(statements, text, text.target)
-            statements = [resolve(one, self.catalog, session) for one in statements]
         creates: dict[TableName, None] = {text.target: None} if text.target else {}
         reads: dict[TableName, None] = {}
         for one in statements:
