@@ -45,7 +45,7 @@ SOAK = (
         "three",
         command=_python("-m", "tests.chaos", "--rounds", "4", "--seconds", "60", "--servers", "3", "--troubled"),
     ),
-    _soak("load", command=_python("-m", "tests.steady_load", "--minutes", "27")),
+    _soak("load", command=_python("-m", "tests.steady_load", "--minutes", "24")),
 )
 
 
