@@ -3,6 +3,7 @@
 `HEADWATER_FUZZ_SECONDS` makes the random half longer than the suite has time for.
 """
 
+import codecs
 import json
 import os
 import re
@@ -309,7 +310,7 @@ ODD = {
     "a key twice": BODY.replace(b'"producer"', b'"run": 7, "producer"', 1),
     "no number": BODY.replace(b'"rowCount": 1', b'"rowCount": NaN'),
     "a number of 5,000 digits": BODY.replace(b'"rowCount": 1', b'"rowCount": ' + b"9" * 5000),
-    "a byte order mark": b"\xef\xbb\xbf" + BODY,
+    "a byte order mark": codecs.BOM_UTF8 + BODY,
     "nested 1,000 times": encoded(run_event("START", 1, "job", [dataset("/in", odd={"a": deep(900)})])),
     "nested 100,000 times": BODY.replace(b'"words"', b"[" * 100_000 + b"]" * 100_000),
     "a schema nested 500 times": BODY.replace(
@@ -326,7 +327,8 @@ ODD = {
 @pytest.mark.parametrize("body", ODD.values(), ids=ODD)
 def test_odd_events(client: Any, database: Database, body: bytes) -> None:
     assert body != BODY
-    ends_well(client, database, [body] if taken(client, body) else [])
+    stored = body.removeprefix(codecs.BOM_UTF8)  # The mark is no part of the event.
+    ends_well(client, database, [stored] if taken(client, body) else [])
 
 
 def test_a_batch_with_one_that_the_database_would_refuse(client: Any, database: Database) -> None:
