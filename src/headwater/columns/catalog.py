@@ -84,7 +84,7 @@ class Catalog:
             if not parts or not listed:
                 continue
             schema = Schema(parts, listed, dialect)
-            self._exact[_key(parts)] = schema
+            self._exact[table_key(parts)] = schema
             self._by_last.setdefault(parts[-1].lower(), []).append(schema)
 
     def of(self, dialect: str) -> "Catalog":
@@ -120,7 +120,7 @@ class Catalog:
         return found
 
     def _find(self, name: TableName) -> Schema | None:
-        key = _key(name)
+        key = table_key(name)
         found = self._exact.get(key)
         if found is not None:
             return found
@@ -128,7 +128,7 @@ class Catalog:
         if key[0].startswith(EXTERNAL):
             return None
         for one in self._by_last.get(key[-1], ()):
-            other = _key(one.name)
+            other = table_key(one.name)
             shorter = min(len(key), len(other))
             if len(key) != len(other) and key[-shorter:] == other[-shorter:]:
                 fitting.append(one)
@@ -147,21 +147,22 @@ class GrowingCatalog(Catalog):
         """Give a table its columns, in place of those it had. `doubt`: see `Schema`."""
         self.forget(name)
         schema = Schema(name, columns, self.dialect, own, doubt)
-        self._exact[_key(name)] = schema
+        self._exact[table_key(name)] = schema
         self._by_last.setdefault(name[-1].lower(), []).append(schema)
 
     def forget(self, name: TableName) -> None:
         """Make a table's columns unknown; nothing happens for a table that is."""
-        key = _key(name)
+        key = table_key(name)
         self._exact.pop(key, None)
         last = self._by_last.get(name[-1].lower(), [])
-        last[:] = [one for one in last if _key(one.name) != key]
+        last[:] = [one for one in last if table_key(one.name) != key]
         self._found.clear()
         self._others.clear()
         self._version = b""
 
 
-def _key(parts: TableName) -> TableName:
+def table_key(parts: TableName) -> TableName:
+    """Return the parts of a name as tables are matched by them: without case."""
     return tuple(part.lower() for part in parts)
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from headwater.columns import form
 from headwater.columns.analysis import analyse, resolve
-from headwater.columns.catalog import Catalog, GrowingCatalog
+from headwater.columns.catalog import Catalog, GrowingCatalog, table_key
 from headwater.columns.dialect import fold, rules
 from headwater.columns.result import Level, Statement, TableName
 from headwater.columns.session import Session
@@ -86,7 +86,7 @@ class Project:
         catalog = GrowingCatalog(self.catalog.of(self.dialect))
         views = self.session().views
         for each in (every[place] for place in order):
-            own = each.text.target is not None and _key(each.text.target) in map(_key, each.reads)
+            own = each.text.target is not None and table_key(each.text.target) in map(table_key, each.reads)
             for _ in range(
                 2 if own else 1
             ):  # What reads its own target, as an incremental model does, sees the columns it makes.
@@ -112,12 +112,12 @@ class Project:
             creates.update((change.table, None) for change in one.changes if change.action in _CREATES)
             creates.update((change.other, None) for change in one.changes if change.action == "RENAME" and change.other)
         temporary = {change.table for one in statements for change in one.changes if change.temporary}
-        own = {_key(name) for name in temporary}
+        own = {table_key(name) for name in temporary}
         return _Parsed(
             text,
             statements,
-            [name for name in creates if _key(name) not in own],
-            [name for name in reads if _key(name) not in own],
+            [name for name in creates if table_key(name) not in own],
+            [name for name in reads if table_key(name) not in own],
         )
 
 
@@ -140,7 +140,7 @@ def _put_target(statements: list[Statement], text: Text, target: TableName) -> l
 def _share(session: Session, catalog: GrowingCatalog, place: str, statements: Sequence[Statement]) -> None:
     """Put into the catalog what a text made of permanent tables."""
     guessed = {
-        _key(flow.target): f"{place}:{one.line} makes it and is understood in part"
+        table_key(flow.target): f"{place}:{one.line} makes it and is understood in part"
         for one in statements
         if one.level != Level.FULL
         for flow in one.flows
@@ -150,11 +150,7 @@ def _share(session: Session, catalog: GrowingCatalog, place: str, statements: Se
         catalog.forget(name)
     for name, schema in session.tables.items():
         if name not in session.temporary:
-            catalog.record(schema.name, schema.columns, schema.own, guessed.get(_key(name), ""))
-
-
-def _key(name: TableName) -> TableName:
-    return tuple(part.lower() for part in name)
+            catalog.record(schema.name, schema.columns, schema.own, guessed.get(table_key(name), ""))
 
 
 def _needs(parsed: Sequence[_Parsed]) -> list[set[int]]:
@@ -165,12 +161,12 @@ def _needs(parsed: Sequence[_Parsed]) -> list[set[int]]:
     creators: dict[str, list[tuple[TableName, int]]] = {}
     for place, one in enumerate(parsed):
         for name in one.creates:
-            creators.setdefault(name[-1].lower(), []).append((_key(name), place))
+            creators.setdefault(name[-1].lower(), []).append((table_key(name), place))
     needs: list[set[int]] = []
     for place, one in enumerate(parsed):
         found: set[int] = set()
         for name in one.reads:
-            key = _key(name)
+            key = table_key(name)
             for other, creator in creators.get(key[-1], ()):
                 shorter = min(len(key), len(other))
                 if key[-shorter:] == other[-shorter:]:

@@ -68,7 +68,7 @@ def test_ways_between_names(world: Any) -> None:
 
 
 def test_ways_between_runs_and_versions(world: Any) -> None:
-    """Of one day: the runs of the other day are none of theirs."""
+    """The ways lie in the runs of one day; those of the other day are not among them."""
     assert ways(world, RUN.format(10), RUN.format(12)) == [[10, "/a", 11, "/b", 12]]
     assert ways(world, RUN.format(22), RUN.format(20)) == [[20, "/a", 21, "/b", 22]]
     assert ways(world, RUN.format(10), RUN.format(22)) == []

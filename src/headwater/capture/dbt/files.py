@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from headwater.capture.dbt.manifest import Relation
 from headwater.capture.dbt.project import DbtProject, Dependent, dialect_of, versioned, view_of
 from headwater.capture.dbt.rendering import Names, called, rendered
 from headwater.columns.catalog import folded_name
@@ -20,7 +21,6 @@ from headwater.columns.project import Text
 from headwater.columns.script.template import plain
 from headwater.errors import InvalidQuestion
 
-Relation = tuple[str, ...]
 PROJECT = "dbt_project.yml"
 _SNAPSHOT = re.compile(r"\{%-?\s*snapshot\s+(\w+)\s*-?%\}(.*?)\{%-?\s*endsnapshot\s*-?%\}", re.DOTALL)
 _SCHEMA_MACRO = re.compile(r"\{%-?\s*macro\s+generate_schema_name\b.*?%\}(.*?)\{%-?\s*endmacro", re.DOTALL)

@@ -4,7 +4,7 @@ Field names: dbt's manifest schemas v7 to v12 and catalog schema v1. Both files 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +55,12 @@ class Manifest:
         last = node.get("identifier") or node.get("alias") or node["name"]
         return tuple(str(part) for part in (node.get("database"), node.get("schema"), last) if part)
 
-    def inputs(self, node: Node) -> list[Relation]:
-        """Return what a node reads, by dbt's own account; an ephemeral model stands for what it reads itself."""
+    def inputs(self, node: Node, relation_of: Callable[[Node], Relation | None] | None = None) -> list[Relation]:
+        """Return what a node reads, by dbt's own account; what is no relation, as an ephemeral model or a metric, stands for what it reads itself.
+
+        `relation_of`: how a caller names the relation of a node, instead of `relation`.
+        """
+        relation_of = relation_of or self.relation
         found: dict[Relation, None] = {}
         queue, seen = list(reads(node)), set[str]()
         while queue:
@@ -67,7 +71,7 @@ class Manifest:
             seen.add(id_)
             if read is None:
                 queue += reads(self.others.get(id_) or {})
-            elif relation := self.relation(read):
+            elif relation := relation_of(read):
                 found[relation] = None
             else:
                 queue += reads(read)

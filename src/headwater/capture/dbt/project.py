@@ -11,13 +11,12 @@ from typing import Literal
 
 import msgspec
 
-from headwater.capture.dbt.manifest import Manifest, Node, catalog_columns, read_manifest, reads
+from headwater.capture.dbt.manifest import Manifest, Node, Relation, catalog_columns, read_manifest, reads
 from headwater.capture.dbt.rendering import Names, rendered
 from headwater.columns.catalog import folded_name
 from headwater.columns.project import Text
 from headwater.errors import InvalidQuestion
 
-Relation = tuple[str, ...]
 _VIEWS: dict[str, Literal["view", "materialized", "ephemeral"]] = {
     "view": "view",
     "materialized_view": "materialized",
@@ -122,7 +121,7 @@ class _Reader:
             return
         place = self.place(node)
         table = self.table(node) if kind in {"model", "seed", "snapshot"} else None
-        inputs = tuple(self.inputs(node))
+        inputs = tuple(self.manifest.inputs(node, self.table))
         if kind in {"model", "snapshot"} and str(node.get("language") or "sql") == "sql":
             self.built(node, kind, place, table, inputs)
         elif kind == "seed":
@@ -171,25 +170,6 @@ class _Reader:
         if self.manifest.relation(node) is None:
             return None
         return folded_name(str(node.get("relation_name") or ""), self.dialect) or self.manifest.relation(node)
-
-    def inputs(self, node: Node) -> list[Relation]:
-        """Return what a node reads; ephemeral models, metrics and semantic models stand for what they read themselves."""
-        found: dict[Relation, None] = {}
-        queue, seen = list(reads(node)), set[str]()
-        while queue:
-            id_ = queue.pop(0)
-            if id_ in seen:
-                continue
-            seen.add(id_)
-            read = self.manifest.nodes.get(id_) or self.manifest.others.get(id_)
-            if read is None:
-                continue
-            table = self.table(read) if id_ in self.manifest.nodes else None
-            if table is None:
-                queue += reads(read)
-            else:
-                found[table] = None
-        return list(found)
 
     def place(self, node: Node) -> str:
         """Return the file of a node, from where the user stands; a file of several nodes with the name of each."""

@@ -82,7 +82,7 @@ class Released(NamedTuple):
 
 
 class LeftWrong(NamedTuple):
-    """The wrong instances of an incident are not going to be made again."""
+    """A decision to leave the wrong instances of an incident as they are."""
 
     incident: str
 

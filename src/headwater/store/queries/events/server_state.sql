@@ -1,5 +1,5 @@
 -- name: read :one
--- The shared state of server processes, and whether the projections have to be made again.
+-- The shared state of server processes, and whether a rebuild of the projections is needed.
 select generation, identity::text, rebuild_needed, identity_behind, log_dropped_before from server_state
 
 -- name: begin_writing :exec
