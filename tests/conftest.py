@@ -1,8 +1,10 @@
 """Fixtures by subject; see tests/fixtures/."""
 
+import functools
 import os
 import sys
 
+import typer.testing
 from hypothesis import settings
 
 from tests.scale import full
@@ -31,6 +33,9 @@ os.environ.setdefault("HEADWATER_ACCESS__SECRET_KEY", "the key of secrets in all
 
 # Spark's Python workers are this interpreter, whatever `python3` the path has.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+# `CliRunner` reads the options of 150 commands for each call; they are the same each time.
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 # No test asserts a time, whatever else the machine does.
 # One commit gives one answer. `HYPOTHESIS_PROFILE=drawn pytest …` looks for what these examples do not show.

@@ -27,12 +27,13 @@ def main() -> None:
 
         sys.exit(print_fingerprints(sys.argv[2:]))
     from headwater import errors
-    from headwater.cli.program import program
+    from headwater.cli.program import branch
 
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # an arrow must not fail in an ASCII pipe
     try:
-        program(args=arguments(sys.argv[1:]))
+        words = arguments(sys.argv[1:])
+        branch(words)(args=words)
     except errors.HeadwaterError as error:
         from headwater.cli.output import complain
 

@@ -1,8 +1,11 @@
 """The tree of commands."""
 
+import copy
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+from typer.main import get_command_name
 
 from headwater.cli.capture.jvm import jvm
 from headwater.cli.capture.run import run as run_package
@@ -196,3 +199,22 @@ def options(
     ] = False,
 ) -> Any:
     """Show where data comes from, what happened to it, and who depends on it."""
+
+
+def branch(words: Sequence[str]) -> typer.Typer:
+    """Return the program with the one command that the first word names, or all of it where no command has that name.
+
+    Reading the options of 150 functions takes as long as most commands need for the rest.
+    """
+    word = next(iter(words), "")
+    commands = [each for each in program.registered_commands if _name(each) == word]
+    groups = [each for each in program.registered_groups if each.name == word]
+    if not commands and not groups:
+        return program
+    pruned = copy.copy(program)
+    pruned.registered_commands, pruned.registered_groups = commands, groups
+    return pruned
+
+
+def _name(command: typer.models.CommandInfo) -> str:
+    return command.name or get_command_name(getattr(command.callback, "__name__", ""))

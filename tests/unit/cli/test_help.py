@@ -8,7 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from headwater.cli.groups import GROUPS, RENAMED, WIDTH
-from headwater.cli.program import program
+from headwater.cli.program import branch, program
 
 COMMANDS = {name: each for name, each in typer.main.get_command(program).commands.items() if not each.hidden}  # type: ignore[attr-defined]
 # The first words of questions; a help text says what the command does.
@@ -59,6 +59,19 @@ def test_completion_of_a_shell() -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout.split() == ["taint"], done.stderr
+
+
+@pytest.mark.parametrize("name", ["serve", "describe", "sql", "run", "server", "receipts", "history"])
+def test_a_command_alone_is_what_it_is_among_all(name: str) -> None:
+    """Named by a word, by its function, as a group, hidden: only the branch of the first word is read."""
+    alone = CliRunner().invoke(branch([name, "--help"]), [name, "--help"])
+    assert (alone.exit_code, alone.output) == (0, CliRunner().invoke(program, [name, "--help"]).output)
+    assert list(typer.main.get_command(branch([name])).commands) == [name]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["serv"]])
+def test_what_names_no_command_is_answered_by_all(words: list[str]) -> None:
+    assert branch(words) is program
 
 
 @pytest.mark.parametrize("old", RENAMED)

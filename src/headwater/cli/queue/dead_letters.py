@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
@@ -78,6 +77,8 @@ def list_(
       headwater events dead-letters list --code invalid_event --newer-than 24 --json
     """
     queues = _queues(url, dead_letters, "list")
+    import asyncio
+
     import msgspec
 
     from headwater.intake.queue.dead_letters import listed
@@ -116,6 +117,8 @@ def show(
       headwater events dead-letters show 3f0c5c1e-4d2a-5b7e-8a59-0d8c1c2b6f11
     """
     queues = _queues(url, dead_letters, "show")
+    import asyncio
+
     import msgspec
 
     from headwater.errors import NotFound

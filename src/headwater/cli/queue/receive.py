@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +13,7 @@ from headwater.cli.extras import need
 from headwater.cli.serve.database import on_url
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
     from headwater.intake.queue.amqp import Queues
@@ -133,6 +133,7 @@ def _metrics(host: str, port: int | None) -> Callable[[], None]:
 
 
 async def _receive(url: str, queues: Queues, limits: Limits, until_empty: bool) -> Totals:
+    import asyncio
     import signal
 
     from headwater.intake.events.isolation import IsolatedIntake
@@ -162,6 +163,8 @@ async def _receive(url: str, queues: Queues, limits: Limits, until_empty: bool) 
 
 async def _opened(url: str, timeout: float, stopped: asyncio.Event, *, patient: bool) -> Database | None:
     """Return the migrated database; None if stopped while it is unavailable. Raises DatabaseUnavailable if not `patient`."""
+    import asyncio
+
     from headwater import telemetry
     from headwater.client.retries import Backoff
     from headwater.errors import DatabaseUnavailable
