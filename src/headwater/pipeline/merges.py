@@ -245,9 +245,9 @@ MERGES: Final = (
     Merge(
         "facet_sets",
         "insert_facet_sets",
-        {"id": "uuid", "name": "text", "body_id": "uuid", "deleted": "flag"},
+        {"id": "uuid", "name": "text", "body_id": "uuid", "deleted": "flag", "guess": "rank"},
         ("id", "name"),
-        {"body_id": ("uuid", _least("body_id")), "deleted": ("flag", _all("deleted"))},
+        {"body_id": ("uuid", _least("body_id")), "deleted": ("flag", _all("deleted")), "guess": ("rank", _least("guess"))},
     ),
     Merge(
         "owner_facets",

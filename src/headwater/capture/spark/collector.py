@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import analysis, commands, crossing, emission, plan, snapshots, statistics
+from headwater.capture.spark import analysis, commands, crossing, emission, inference, plan, snapshots, statistics
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.application import Application
 from headwater.capture.spark.commands import Write
@@ -164,9 +164,7 @@ class Collector:
             janalyzed = jqe.analyzed()
             if not (reads or named in _CUTS or commands.writes(str(janalyzed.getClass().getSimpleName()))):
                 return
-            if reads and self._internal(execution):
-                return
-            self._examine(execution, jqe, janalyzed)
+            self._examine(execution, jqe, janalyzed, named)
         if execution.write is not None:
             self._announce(execution)
             self._close(execution, happening, jqe, failure)
@@ -175,19 +173,6 @@ class Collector:
                 self._remember(execution.analysis)
             else:
                 self._read(execution, execution.analysis)
-
-    def _internal(self, execution: Execution) -> bool:
-        """Return whether this is Spark's own query, as for the schema of a CSV file: it has the name of the reader's method."""
-        return execution.description.split(" at ")[0] in {
-            "csv",
-            "json",
-            "xml",
-            "load",
-            "parquet",
-            "orc",
-            "text",
-            "table",
-        }
 
     def _absorb(self, owner: Execution | None, jqe: Any, happening: Any) -> None:
         """Add the counts of an inner execution to its owner (CREATE TABLE AS runs its insert as one)."""
@@ -203,7 +188,7 @@ class Collector:
 
     # --- what it does
 
-    def _examine(self, execution: Execution, jqe: Any, janalyzed: Any) -> None:
+    def _examine(self, execution: Execution, jqe: Any, janalyzed: Any, action: str = "") -> None:
         execution.examined = True
         catalog = Catalog(jqe)
         size = len(str(janalyzed.toString()))
@@ -214,6 +199,8 @@ class Collector:
         root = plan.parse(text)
         execution.write = commands.write(janalyzed, root, catalog)
         if execution.write is None:
+            if inference.reads_first_line(action, root):
+                return
             execution.analysis = analysis.analyse(janalyzed, root, text, catalog, self.known, output=False)
             return
         if execution.write.query is not None:

@@ -14,6 +14,7 @@ from headwater.model import facets as facet_values
 from headwater.model import version
 from headwater.model.column_sets import ColumnSet, column_set
 from headwater.model.event import Facets
+from headwater.model.guessed import schema_guess
 from headwater.model.identity import Identity
 
 _CACHED = 8192
@@ -37,10 +38,11 @@ Members = tuple[tuple[str, uuid.UUID, bool], ...]
 class DecodedFacets(msgspec.Struct, frozen=True):
     """The decoded facets of a dataset or job. `sets`: the facet sets to store, each as its id and its (name, body's id, deleted).
 
-    `problems`: (path in the event, what is wrong) of each malformed facet.
+    `guess`: of the schema, see `model.guessed`. `problems`: (path in the event, what is wrong) of each malformed facet.
     """
 
     sets: tuple[tuple[uuid.UUID, Members], ...]
+    guess: int = 0
     problems: tuple[tuple[str, str], ...] = ()
     links: tuple[facet_values.Symlink, ...] = ()
     source: tuple[str, str] | None = None
@@ -82,10 +84,11 @@ class FacetDecoder:
         key = tuple((name, bytes(raw)) for name, raw in facets.items())
         return self._cache_owner(("job", key), lambda: DecodedFacets(self._facet_sets(key)))
 
-    def decode_dataset(self, facets: Facets) -> DecodedFacets:
-        """The sets that a dataset's facets are stored as, and the values of those that the projection uses."""
+    def decode_dataset(self, facets: Facets, *, read: bool = False) -> DecodedFacets:
+        """The sets that a dataset's facets are stored as, and the values of those that the projection uses. `read`: by a run that read it."""
         key = tuple((name, bytes(raw)) for name, raw in facets.items())
-        return self._cache_owner(("dataset", key), lambda: self._decode_dataset(key))
+        guess = schema_guess(facets) if read else 0
+        return self._cache_owner((f"dataset {guess}", key), lambda: self._decode_dataset(key, guess))
 
     def _cache_owner(
         self, key: tuple[str, tuple[tuple[str, bytes], ...]], decode: Callable[[], DecodedFacets]
@@ -99,13 +102,15 @@ class FacetDecoder:
                 self._owners[key] = decoded
         return decoded
 
-    def _facet_sets(self, facets: tuple[tuple[str, bytes], ...]) -> tuple[tuple[uuid.UUID, Members], ...]:
+    def _facet_sets(
+        self, facets: tuple[tuple[str, bytes], ...], guess: int = 0
+    ) -> tuple[tuple[uuid.UUID, Members], ...]:
         members = [(name, *self.content(body)) for name, body in facets if name not in _NOT_IN_SETS]
         stable = tuple(sorted(member for member in members if member[0] in _STABLE))
         groups = ([stable] if stable else []) + [(member,) for member in members if member[0] not in _STABLE]
-        return tuple((_set_id(group), group) for group in groups)
+        return tuple((_set_id(group, guess), group) for group in groups)
 
-    def _decode_dataset(self, facets: tuple[tuple[str, bytes], ...]) -> DecodedFacets:
+    def _decode_dataset(self, facets: tuple[tuple[str, bytes], ...], guess: int) -> DecodedFacets:
         problems: list[tuple[str, str]] = []
 
         def decode(name: str, kind: str) -> Any:
@@ -120,7 +125,8 @@ class FacetDecoder:
         schema = next((body for name, body in facets if name == "schema"), None)
         decode("schema", "schema")
         return DecodedFacets(
-            self._facet_sets(facets),
+            self._facet_sets(facets, guess),
+            guess,
             links=tuple(decode("symlinks", "symlinks") or ()),
             source=decode("dataSource", "data_source"),
             schema_id=None if schema is None or self.content(schema)[1] else self.content(schema)[0],
@@ -139,9 +145,12 @@ class FacetDecoder:
         return (None if inputs is None else column_set(inputs, self.identity)), problem
 
 
-def _set_id(members: Members) -> uuid.UUID:
+def _set_id(members: Members, guess: int) -> uuid.UUID:
+    """Return the id of a set. One with a guessed schema is another set, although its bodies are the same."""
+    guessed = b"guess %d" % guess if guess and any(name == "schema" for name, _, _ in members) else b""
     return version.content_id(
-        b"".join(b"%d:%b%b%d" % (len(n), n.encode("utf-8", "surrogatepass"), m.bytes, d) for n, m, d in members)
+        guessed
+        + b"".join(b"%d:%b%b%d" % (len(n), n.encode("utf-8", "surrogatepass"), m.bytes, d) for n, m, d in members)
     )
 
 

@@ -248,7 +248,7 @@ class _Projection:
         """Add one input or output of a run; for an output, also its version and column lineage."""
         dataset, part = self.add_dataset(report.name)
         declared = DECLARED in report.facets
-        facets = self.add_dataset_facets(dataset, report.facets)
+        facets = self.add_dataset_facets(dataset, report.facets, read=direction == "in")
         if correlation is not None:
             correlation.add_dataset(direction, dataset, part, facets.external_version, report.io_facets)
         self.add_edge(job, run, dataset, direction, declared=declared, static=False)
@@ -346,9 +346,9 @@ class _Projection:
 
     # -- facets --
 
-    def add_dataset_facets(self, dataset: uuid.UUID, facets: Facets) -> DecodedFacets:
-        """Store a dataset's facets, and add what they imply: measurements, symlinks and the data source. Returns the decoded facets."""
-        decoded = self.decoder.decode_dataset(facets)
+    def add_dataset_facets(self, dataset: uuid.UUID, facets: Facets, *, read: bool = False) -> DecodedFacets:
+        """Store a dataset's facets (`read`: of one that a run read) and what they imply: measurements, symlinks, the data source."""
+        decoded = self.decoder.decode_dataset(facets, read=read)
         self.add_facet_sets(dataset, facets, decoded)
         measured.add_dataset_measurements(self.add, self.warn_not_understood, dataset, facets, self.at, self.digest)
         for where, problem in decoded.problems:
@@ -373,7 +373,8 @@ class _Projection:
             if not self.committed(rows.FacetSetRow, set_id):
                 for name, body_id, deleted in members:
                     self.add(rows.FacetBodyRow(body_id, bytes(facets[name])))
-                    self.add(rows.FacetSetRow(set_id, name, body_id, deleted))
+                    guess = decoded.guess if name == "schema" else 0
+                    self.add(rows.FacetSetRow(set_id, name, body_id, deleted, guess))
 
     # -- column lineage --
 

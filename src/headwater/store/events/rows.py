@@ -33,12 +33,13 @@ class FacetBodyRow(Row, frozen=True):
 
 
 class FacetSetRow(Row, frozen=True):
-    """A member of a set of facets that events report together; the set's id is a digest of its members."""
+    """A member of a set of facets that events report together. `id`: a digest of the members. `guess`: of the schema, see `model.guessed`."""
 
     id: uuid.UUID
     name: str
     body_id: uuid.UUID
     deleted: bool
+    guess: int
 
 
 class ColumnSetRow(Row, frozen=True):

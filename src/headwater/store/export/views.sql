@@ -143,7 +143,7 @@ from datasets d
 cross join lateral (
   select s.body_id, s.deleted from owner_facets o join facet_sets s on s.id = o.set_id and s.name = 'schema'
   where o.owner = any(array(select d.id union all select a.dataset_id from dataset_canonical a where a.canonical_id = d.id))
-  order by o.last_at desc, o.last_digest desc, s.body_id desc limit 1) latest
+  order by s.guess, o.last_at desc, o.last_digest desc, s.body_id desc limit 1) latest
 join facet_bodies b on b.id = latest.body_id
 cross join lateral (
   select i.place as position, i.item ->> 'name' as name, i.item ->> 'type' as type, i.item ->> 'description' as description

@@ -37,8 +37,8 @@ with root as (
       select distinct on (f.name) f.name, f.deleted, f.body_id
       from unnest(m.ids) as u (id)
       cross join lateral (select set_id, last_at, last_digest from owner_facets where owner = u.id offset 0) o
-      cross join lateral (select name, deleted, body_id from facet_sets where id = o.set_id and name = any(%(facets)b::text[]) offset 0) f
-      order by f.name, o.last_at desc, o.last_digest desc, f.body_id desc) latest
+      cross join lateral (select name, deleted, body_id, guess from facet_sets where id = o.set_id and name = any(%(facets)b::text[]) offset 0) f
+      order by f.name, f.guess, o.last_at desc, o.last_digest desc, f.body_id desc) latest
     where not deleted
   ) t cross join lateral (
     select array_agg(a.change_id order by a.target, a.kind, a.key) as changes,

@@ -6,9 +6,10 @@ on conflict do nothing
 
 -- name: insert_facet_sets :exec
 -- Add sets of facets that events reported of an owner together: a set is content.
-insert into facet_sets (id, name, body_id, deleted)
-select distinct on (id, name) id, name, body_id, deleted
-from unnest(%(id)b::uuid[], %(name)b::text[], %(body_id)b::uuid[], %(deleted)b::bool[]) as u (id, name, body_id, deleted) order by id, name
+insert into facet_sets (id, name, body_id, deleted, guess)
+select distinct on (id, name) id, name, body_id, deleted, guess
+from unnest(%(id)b::uuid[], %(name)b::text[], %(body_id)b::uuid[], %(deleted)b::bool[], %(guess)b::int2[]) as u (id, name, body_id, deleted, guess)
+order by id, name
 on conflict do nothing
 
 -- name: insert_column_sets :exec

@@ -3,14 +3,19 @@
 select node, name, at, body_id, body from facets_of(%(owners)b::uuid[], %(names)b::text[], %(as_of)s::timestamptz)
 
 -- name: history :many
--- Every body a facet of this dataset or job ever had, with the span in which it was reported, the latest first.
+-- Every body a facet of this dataset or job ever had, with the span in which it was reported, the latest first. A schema that a reader guessed is
+-- none of them if a better observation gave one.
 with member as (
   select %(owner)b::uuid as id union select dataset_id from dataset_canonical where canonical_id = %(owner)b::uuid
+), found as (
+  select s.name, s.body_id, s.deleted, o.first_at, o.last_at, s.guess, min(s.guess) over (partition by s.name) as best
+  from member m join owner_facets o on o.owner = m.id join facet_sets s on s.id = o.set_id
+  where %(name)s::text is null or s.name = %(name)s
 )
-select s.name, s.body_id, min(o.first_at), max(o.last_at), bool_and(s.deleted), min(b.body) from member m
-join owner_facets o on o.owner = m.id join facet_sets s on s.id = o.set_id join facet_bodies b on b.id = s.body_id
-where %(name)s::text is null or s.name = %(name)s
-group by s.name, s.body_id order by s.name, max(o.last_at) desc, min(o.first_at) desc limit %(limit)s
+select s.name, s.body_id, min(s.first_at), max(s.last_at), bool_and(s.deleted), min(b.body)
+from found s join facet_bodies b on b.id = s.body_id
+where s.guess = s.best
+group by s.name, s.body_id order by s.name, max(s.last_at) desc, min(s.first_at) desc limit %(limit)s
 
 -- name: bodies :many
 -- Bodies by id.

@@ -44,10 +44,13 @@ with member as (
   select i as node, i as id from unnest(%(owners)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(owners)b)
 )
-select m.node, s.name, o.first_at, o.last_at, s.deleted, b.body from member m
-join owner_facets o on o.owner = m.id join facet_sets s on s.id = o.set_id join facet_bodies b on b.id = s.body_id
-where %(names)b::text[] is null or s.name = any(%(names)b)
-order by m.node, s.name, o.last_at, s.body_id
+select s.node, s.name, s.first_at, s.last_at, s.deleted, b.body from (
+  select m.node, s.name, o.first_at, o.last_at, s.deleted, s.body_id, s.guess, min(s.guess) over (partition by m.node, s.name) as best
+  from member m join owner_facets o on o.owner = m.id join facet_sets s on s.id = o.set_id
+  where %(names)b::text[] is null or s.name = any(%(names)b)) s
+join facet_bodies b on b.id = s.body_id
+where s.guess = s.best
+order by s.node, s.name, s.last_at, s.body_id
 
 -- name: jobs_by_ids :many
 -- Jobs by id, with the name of the job above.
