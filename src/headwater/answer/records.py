@@ -108,8 +108,25 @@ class Records:
         if self._question.direction != "downstream":
             await self.runs.join_writers(walk)
         await self.items.load_versions({key for key in walk.steps if isinstance(key, Item)})
+        await self._join_items(walk)
         await self.nodes.load(self._connection, walk.steps.keys())
         return walk
+
+    async def _join_items(self, walk: Walk) -> None:
+        """Add the item that a version is, and the version that an item is, where the walk met one of them alone.
+
+        They are one node; so it has one description, from whichever end it was met.
+        """
+        met = {row.id for one in self.items.written_in.values() for row, _ in one}
+        places = {key.version: key for key in walk.steps if isinstance(key, Place) and key.version not in met}
+        found = await item_store.written_in(self._connection, [id_ for id_ in places if id_ is not None])
+        await self.items.load({item for _, item in found})
+        await self.items.load_versions({Item(item) for _, item in found})
+        for item, versions in self.items.written_in.items():
+            if len(versions) == 1 and versions[0][1]:
+                place = Place(versions[0][0].dataset, versions[0][0].id)
+                hops = [walk.steps[key] for key in (item, place) if key in walk.steps]
+                walk.steps |= dict.fromkeys((item, place), min(hops, key=abs)) if hops else {}
 
 
 async def record_lineage(connection: Connection, question: Question, subjects: Collection[FoundObject]) -> Lineage:
@@ -123,8 +140,7 @@ async def record_lineage(connection: Connection, question: Question, subjects: C
         if not isinstance(key, Instances):
             together[ids[key]].append(key)
     nodes: dict[str, Node] = {id_: records.nodes.node(walk, id_, keys) for id_, keys in together.items()}
-    made = await instances_of(connection, {str(key.run) for key in walk.steps if isinstance(key, RunKey)})
-    _name_instances(nodes, records, together, made)
+    await _name_instances(connection, records, together, nodes)
     stands_for = {key: [id_] for key, id_ in ids.items()} | _scheduled(records, walk, nodes)
     hidden = walk.hidden()
     reason = f"max_nodes={question.max_nodes} reached" if walk.capped else f"depth={question.depth} reached"
@@ -169,21 +185,21 @@ def _scheduled(records: Records, walk: Walk, nodes: dict[str, Node]) -> dict[Key
     return found
 
 
-def _name_instances(
-    nodes: Mapping[str, Node], records: Records, together: Mapping[str, list[Key]], made: Mapping[str, list[str]]
+async def _name_instances(
+    connection: Connection, records: Records, together: Mapping[str, list[Key]], nodes: Mapping[str, Node]
 ) -> None:
-    """Say of which instances a version is the current one, where a run wrote one version alone."""
-    written: dict[str, list[VersionNode]] = defaultdict(list)
-    for one in nodes.values():
-        if isinstance(one, VersionNode):
-            writer = next(
-                (w for key in together[one.id] if isinstance(key, Place) and (w := records.runs.writer_of(key))), None
-            )
-            if writer is not None:
-                written[str(writer.run)].append(one)
-    for run, instances in made.items():
-        if len(written[run]) == 1:
-            written[run][0].instances = instances
+    """Say of which instances a version is the current one, where a run wrote one version alone, in the answer or not."""
+    writers = {
+        id_: writer
+        for id_, keys in together.items()
+        for key in keys
+        if isinstance(key, Place) and (writer := records.runs.writer_of(key)) is not None
+    }
+    made = await instances_of(connection, {str(writer.run) for writer in writers.values()})
+    written = await records.runs.written_by({writer for writer in writers.values() if str(writer.run) in made})
+    for id_, writer in writers.items():
+        if isinstance(one := nodes[id_], VersionNode) and len(written.get(writer, ())) == 1:
+            one.instances = made[str(writer.run)]
 
 
 def _edges(records: Records, walk: Walk, stands_for: Mapping[Key, list[str]]) -> list[AnswerEdge]:

@@ -28,6 +28,8 @@ from headwater.store.database import Database
 
 _OF_NAMES = {"DATASET", "JOB", "COLUMN"}
 _MOST_PATHS = 10
+_DEEPEST_RECORDS = 100_000
+"""Chains of single runs are long; `max_nodes` bounds the answer."""
 
 
 class Zoom(msgspec.Struct, frozen=True):
@@ -53,11 +55,12 @@ async def lineage_of(
     if target is not None and subject.type in _OF_NAMES and target.type not in _OF_NAMES:
         # Ways between a dataset and a run are found from the run.
         subjects, subject, target = [target], target, subject
-    lineage.check_reach(question.direction, question.depth)
     if subject.type not in _OF_NAMES:
+        lineage.check_reach(question.direction, question.depth, _DEEPEST_RECORDS)
         _check_records(subject, question, shape)
         answer = await _of_records(database, question, subjects, target, wrong=zoom.wrong)
     else:
+        lineage.check_reach(question.direction, question.depth)
         if zoom.wrong:
             raise InvalidQuestion(
                 f"{_words(subject)}; `wrong` asks what may have made a run, a version or an instance wrong: name one, as {subject.label}@INSTANCE",

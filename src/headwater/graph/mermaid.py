@@ -1,4 +1,4 @@
-"""Mermaid: text that is safe in a label, and the flowchart of what was traced.
+"""Mermaid: text that is safe in a label, and the flowchart of lineage.
 
 Names come from events and are untrusted: no name can end its label, or add a node or an arrow to the diagram.
 """
@@ -12,7 +12,7 @@ from headwater.graph.tracing import FAN, PictureNode, picture
 _LONGEST = 60
 # Mermaid reads labels as Markdown, and refuses to draw lists.
 _LIST = re.compile(r"^\s*(?:\d+\.|[-+*](?=\s|$))")
-_WRONG = {"FAILED", "ABORTED"}
+WRONG = {"FAILED", "ABORTED"}
 
 
 def mermaid_text(text: str) -> str:
@@ -35,10 +35,11 @@ def label(text: str) -> str:
     return safe or " "
 
 
-def trace(answer: Mapping[str, Any], fan: int = FAN) -> str:
-    """A flowchart of lineage of runs and versions: sources as circles, other items with round ends, runs as boxes; the roots are drawn thick.
+def flowchart(answer: Mapping[str, Any], fan: int = FAN) -> str:
+    """Draw lineage of any zoom: datasets as cylinders, sources of items as circles, other items with round ends, all else as boxes; the roots thick.
 
-    Where more than `fan` + 1 are alike, the rest are one node with their number. A dotted arrow was refused: it would close a loop.
+    Where more than `fan` + 1 runs or versions are alike, the rest are one node with their number. A dotted arrow is declared only, or was refused, as
+    it would close a loop.
     """
     drawn = picture(answer, fan)
     names = {id_: f"n{number}" for number, id_ in enumerate(drawn.nodes, 1)}
@@ -46,8 +47,9 @@ def trace(answer: Mapping[str, Any], fan: int = FAN) -> str:
     lines = ["flowchart LR"]
     lines += [f"  {names[id_]}{_shape(one, id_ in written)}" for id_, one in drawn.nodes.items()]
     for arrow in sorted(drawn.arrows, key=lambda a: (int(names[a.parent][1:]), int(names[a.child][1:]))):
-        stroke = "-.->|refused|" if arrow.refused else "-->"
-        lines.append(f"  {names[arrow.parent]} {stroke} {names[arrow.child]}")
+        stroke = "-.->" if arrow.refused or arrow.declared else "-->"
+        text = "|refused|" if arrow.refused else f'|"{mermaid_text(arrow.text)}"|' if arrow.text else ""
+        lines.append(f"  {names[arrow.parent]} {stroke}{text} {names[arrow.child]}")
     for style, look in (("root", "stroke-width:3px"), ("wrong", "stroke:#c62828,stroke-width:2px")):
         of_it = [names[id_] for id_, one in drawn.nodes.items() if _is(one, style)]
         if of_it:
@@ -55,20 +57,27 @@ def trace(answer: Mapping[str, Any], fan: int = FAN) -> str:
     hidden = answer["hidden"]
     if hidden["nodes"]:
         lines.append(f"  %% {hidden['nodes']} more not shown: {hidden['reason']}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _is(one: PictureNode, style: str) -> bool:
-    return one.root if style == "root" else one.node["state"] in _WRONG or bool(one.node.get("against"))
+    return one.root if style == "root" else one.state in WRONG or bool(one.node.get("against"))
 
 
-def _shape(one: PictureNode, written: bool) -> str:
+def caption(one: PictureNode) -> str:
+    """Return the words in a node: its label, of a run also the version of its code and how it ended."""
     words = [one.label]
     if one.node["type"] == "RUN":
         words += [word for word in (one.node["version"], "forced" if one.node["forced"] else None) if word]
-        if one.node["state"] in _WRONG:
-            words.append(str(one.node["state"]).lower())
-    text = label(" ".join(words)) + (f" ({one.count} more)" if one.count > 1 else "")
-    if one.node["type"] == "RUN":
-        return f'["{text}"]'
-    return f'(["{text}"])' if written else f'(("{text}"))'
+        if one.state in WRONG:
+            words.append(str(one.state).lower())
+    return " ".join(words)
+
+
+def _shape(one: PictureNode, written: bool) -> str:
+    text = label(caption(one)) + (f" ({one.count} more)" if one.count > 1 else "")
+    if one.node["type"] == "DATASET":
+        return f'[("{text}")]'
+    if one.node["type"] in {"VERSION", "INSTANCES"}:
+        return f'(["{text}"])' if written else f'(("{text}"))'
+    return f'["{text}"]'

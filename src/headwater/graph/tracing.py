@@ -1,4 +1,5 @@
-"""Lineage of runs and versions as people look at it: content drawn as its item, and of many that are alike a few and one that stands for the rest.
+"""Lineage as people look at it, at every zoom: content drawn as its item, and of many runs and versions that are alike a few and one that stands for
+the rest. Datasets, jobs, groups and entities are drawn one by one.
 
 Pure, over the answer as JSON. Nothing is left out without a count, and what differs from its siblings (a run that failed, a series with a reader
 of its own) is never folded into them. JSON answers are not drawn: they have every node.
@@ -35,15 +36,25 @@ class PictureNode(msgspec.Struct):
     members: list[str] = msgspec.field(default_factory=list)
     content: dict[str, Any] | None = None
 
+    @property
+    def state(self) -> str | None:
+        """The state of a run; of a job, that of its last run."""
+        return self.node.get("state") or (self.node.get("last_run") or {}).get("state")
+
 
 class Arrow(msgspec.Struct, frozen=True, order=True):
-    """From parent to child, by the ids of what is drawn. `refused`: it would close a loop, and is not followed. `note`: the parts that
-    were read or written, and whether the version is judged by the time at which the reader began."""
+    """From parent to child, by the ids of what is drawn. `refused`: it would close a loop, and is not followed. `declared`: no run reported it.
+
+    `note`: the parts that were read or written, and whether the version is judged by the time at which the reader began. `text`: the columns that
+    flow, or what a dependency says.
+    """
 
     parent: str
     child: str
     refused: bool = False
     note: str = ""
+    text: str = ""
+    declared: bool = False
 
 
 class Picture(msgspec.Struct):
@@ -55,7 +66,7 @@ class Picture(msgspec.Struct):
 
 
 def picture(answer: Mapping[str, Any], fan: int = FAN) -> Picture:
-    """Return the picture of an answer of `/api/v2/lineage` about single records; `fan`: up to this many alike nodes stay unfolded."""
+    """Return the picture of an answer of `/api/v2/lineage`; `fan`: up to this many alike nodes stay unfolded."""
     drawing = _Drawing(answer, fan)
     drawing.fold_content()
     made = drawing.folded(by_name=True)
@@ -104,12 +115,31 @@ def _note(edge: Mapping[str, Any]) -> str:
     return "; ".join([*parts[:_MOST_PARTS], *(["…"] if len(parts) > _MOST_PARTS else []), *guess])
 
 
+def _columns_into(answer: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for edge in answer.get("column_edges", ()):
+        found[edge["source"], edge["job"]].add(edge["source_field"] or "(all)")
+    return {pair: ", ".join(sorted(fields)) for pair, fields in found.items()}
+
+
+def place(name: str) -> str:
+    """Shorten a dataset's name to the last two segments of a path; a table's name is whole."""
+    return "/".join(name.rsplit("/", 2)[-2:]) if "/" in name else name
+
+
 class _Drawing:
     def __init__(self, answer: Mapping[str, Any], fan: int) -> None:
         self.fan = max(1, fan)
         self.nodes: dict[str, dict[str, Any]] = {node["id"]: node for node in answer["nodes"]}
         edges = [edge for edge in answer["edges"] if edge["source"] in self.nodes and edge["target"] in self.nodes]
-        self.arrows = {Arrow(edge["source"], edge["target"], edge["refused"], _note(edge)) for edge in edges}
+        columns = _columns_into(answer)
+        self.arrows = {
+            Arrow(
+                *(pair := (edge["source"], edge["target"])), edge["refused"], _note(edge),
+                edge.get("text") or columns.get(pair, ""), edge.get("origin") == "DECLARED",
+            )
+            for edge in edges
+        }  # fmt: skip
         self.is_content = {(edge["source"], edge["target"]) for edge in edges if edge["relation"] == "IS"}
         self.roots = {id_ for id_ in answer["roots"] if id_ in self.nodes}
         self.content: dict[str, dict[str, Any]] = {}
@@ -123,7 +153,7 @@ class _Drawing:
                 moved[content] = item
                 self.content[item] = self.nodes[content]
         self.arrows = {
-            Arrow(moved.get(a.parent, a.parent), moved.get(a.child, a.child), a.refused, a.note)
+            msgspec.structs.replace(a, parent=moved.get(a.parent, a.parent), child=moved.get(a.child, a.child))
             for a in self.arrows
             if moved.get(a.child) != a.parent
         }
@@ -172,7 +202,12 @@ class _Drawing:
         nodes = self._placed(drawn, stands_for, above, level)
         return Picture(
             nodes,
-            sorted({Arrow(stands_for[a.parent], stands_for[a.child], a.refused, a.note) for a in self.arrows}),
+            sorted(
+                {
+                    msgspec.structs.replace(a, parent=stands_for[a.parent], child=stands_for[a.child])
+                    for a in self.arrows
+                }
+            ),
             [id_ for id_, one in nodes.items() if one.root],
         )
 
@@ -220,7 +255,8 @@ class _Drawing:
 
     def _drawn(self, id_: str) -> PictureNode:
         node = self.nodes[id_]
-        return PictureNode(id_, node["label"], node, id_ in self.roots, content=self.content.get(id_))
+        label = place(node["name"]) if node["type"] == "DATASET" else node["label"]
+        return PictureNode(id_, label, node, id_ in self.roots, content=self.content.get(id_))
 
     def _rest(self, alike: list[str], members: list[str]) -> PictureNode:
         """The one that stands for those not drawn: called by what all names begin with."""

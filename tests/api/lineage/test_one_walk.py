@@ -246,3 +246,45 @@ def test_random_worlds(client: Any, seed: int) -> None:
             answer = ask(client, ITEM.format(item), direction=direction)
             assert met(answer)[0] == {each[1] for each in expected if each[0] == "run"}, (seed, item, direction)
             assert answer["subject"]["type"] == "ITEM"
+
+
+def test_a_version_is_one_node_from_each_end(client: Any) -> None:
+    """An item, the output of the run that wrote it, the version and the instance are one node with one description, whichever of them is asked."""
+    yaml = "entity: days\nperiod: {every: day, from: 2026-01-01}\nstored_in: file /days\n"
+    post(client, "/api/v2/entities", {"files": [{"name": "e.yaml", "text": yaml}]})
+    item = ITEM.format(1)
+    written = dataset("/days") | {"outputFacets": {"headwater_item": facet(id=item, bytes=12)}}
+    send(
+        client,
+        [
+            run_event("COMPLETE", 1, "load", ["/raw"], [written], at="2026-01-02T01:00:00Z"),
+            run_event("COMPLETE", 2, "use", ["/days"], ["/out"], at="2026-01-02T02:00:00Z"),
+            run_event("COMPLETE", 3, "load twice", [], ["/two", "/days two"], at="2026-01-03T01:00:00Z"),
+            run_event("COMPLETE", 4, "use", ["/two"], ["/out"], at="2026-01-03T02:00:00Z"),
+        ],
+    )
+    report = {"entity": "days", "what": "produced", "instances": ["2026-01-01"], "ref": RUN.format(1)}
+    reports = [report, report | {"instances": ["2026-01-02"], "ref": RUN.format(3)}]
+    post(client, "/api/v2/instances", {"reports": [one | {"at": "2026-01-03T01:00:00Z"} for one in reports]})
+    # Which of two versions an instance is cannot be told, even where the answer has one of them alone.
+    for one in ask(client, RUN.format(4), direction="upstream")["nodes"]:
+        assert one.get("instances", []) == []
+    version = next(one["version_id"] for one in ask(client, RUN.format(1))["nodes"] if one.get("item"))
+    ends = {"item": item, "version": version, "instance": "days@2026-01-01", "writer": RUN.format(1), "reader": RUN.format(2)}  # fmt: skip
+    described = {}
+    for end, id_ in ends.items():
+        ways = {"writer": ("downstream",), "reader": ("upstream",)}.get(end, ("upstream", "downstream", "both"))
+        for way in ways:
+            answer = ask(client, id_, direction=way)
+            mine = [one for one in answer["nodes"] if one.get("item") == item or one.get("version_id") == version]
+            assert len(mine) == 1, (end, way)
+            described[end, way] = {field: mine[0][field] for field in ("id", "item", "version_id", "bytes", "instances", "label", "written_at")}  # fmt: skip
+            if end in {"item", "version", "instance"}:
+                assert (answer["root"], mine[0]["hop"]) == (mine[0]["id"], 0), (end, way)
+    assert all(each == described["writer", "downstream"] for each in described.values()), described
+    assert described["item", "both"]["instances"] == ["days@2026-01-01"]
+    for to in (RUN.format(1), RUN.format(2)):
+        for end in ("item", "version", "instance"):
+            assert len(ask(client, ends[end], to=to)["paths"]) == 1, (end, to)
+            assert len(ask(client, to, to=ends[end])["paths"]) == 1, (to, end)
+    assert ask(client, "file:/raw", to=item)["paths"] == ask(client, item, to="file:/raw")["paths"] != []

@@ -58,17 +58,17 @@ def test_a_tree_of_steps(client: Any, headwater: Any) -> None:
         "",
         "Downstream",
         "├─ Load 1.0.0 (ok)  2021-02-01 06:03:00  30.0s",
-        "│  └─ energy.delivery_points",
+        "│  └─ delivery_points",
         "└─ forecast consumption 3.0.0 (ok)  2021-02-01 06:04:00  30.0s",
         "   └─ forecast  64.0 kB",
         "      └─ Load 1.0.0 (ok)  2021-02-01 06:05:00  30.0s",
-        "         └─ energy.forecasts",
+        "         └─ forecasts",
     ]
     up, down = headwater("trace", ITEM.format(20), "--up").output, headwater("trace", ITEM.format(20), "--down").output
     assert "Upstream" in up
     assert "Downstream" not in up
     assert "SFTP Download" not in down
-    assert "energy.forecasts" in down
+    assert "forecasts" in down
     both = headwater("trace", ITEM.format(20), "--up", "--down").output
     assert "Upstream" in both
     assert "Downstream" in both
@@ -90,8 +90,10 @@ def test_what_each_step_tells(client: Any, headwater: Any) -> None:
 def test_forced_failed_and_running(client: Any, headwater: Any) -> None:
     told = tell(client, "forced")
     lines = headwater("trace", content(told, "/landing/prices.csv"), "--details").output.splitlines()
-    assert "├─ import prices 1.1.0 (ok)  2021-02-02 06:00:00  30.0s  forced" in lines
-    assert f"│    · does again what run {RUN.format(1)} did" in lines
+    assert "└─ import prices 1.1.0 (ok)  2021-02-02 06:00:00  30.0s  forced" in lines
+    assert f"     · does again what run {RUN.format(1)} did" in lines
+    # A reader that names no item read the file, too.
+    assert "├─ check prices 1.0.0 (ok)  2021-02-05 06:00:00  30.0s" in lines
     assert headwater("trace", RUN.format(3)).output.startswith(
         "import prices 1.1.0 (FAILED)  2021-02-03 06:00:00  30.0s\n"
     )
@@ -163,6 +165,8 @@ def test_a_file_is_known_by_its_content(client: Any, headwater: Any, tmp_path: P
         told = headwater("trace", str(file), "--down").output
         assert told.startswith("prices.csv")
         assert "import prices 1.0.0 (ok)" in told
+        ways = headwater("lineage", RUN.format(1), "--to", str(file)).output.splitlines()
+        assert [line.strip() for line in ways if line.startswith("  ")] == ["prices.csv", "import prices"]
     monkeypatch.chdir(tmp_path)
     assert json.loads(headwater("trace", "moved.csv.gz", "--json").output)["matched"] == "FINGERPRINT"
 
@@ -196,11 +200,23 @@ def test_what_is_neither_here_nor_known(headwater: Any) -> None:
 
 
 def test_mermaid_and_json(client: Any, headwater: Any) -> None:
+    """Drawings come from the one walk; JSON keeps the shape of the older route."""
     tell(client, "flow")
     told = headwater("trace", ITEM.format(40), "--up", "--format", "mermaid").output
-    assert told == client.get(f"/api/v2/correlation/{ITEM.format(40)}", direction="ancestors", format="mermaid").text
+    assert told == headwater("lineage", ITEM.format(40), "--upstream", "--mermaid").output
+    assert client.get(f"/api/v2/correlation/{ITEM.format(40)}", format="mermaid").text.startswith("flowchart LR\n")
     answer = json.loads(headwater("trace", ITEM.format(40), "--up", "--format", "json").output)
     assert answer == client.get(f"/api/v2/correlation/{ITEM.format(40)}", direction="ancestors").json()
+
+
+def test_the_newest_version_of_a_dataset(client: Any, headwater: Any) -> None:
+    tell(client, "flow")
+    told = headwater("trace", "dataset:timeseries:TS01", "--up").output
+    assert told.startswith("TS01  12.0 MB\n")
+    assert "SFTP Download" in told
+    source = next(one["id"] for one in client.get("/api/v2/datasets").json()["datasets"] if "DSO" in one["id"])
+    with pytest.raises(NotFound, match=f"no version of '{source}' was written"):
+        headwater("trace", source)
 
 
 def test_names_cannot_drive_the_terminal(client: Any, headwater: Any) -> None:

@@ -100,7 +100,8 @@ def test_ways_between_a_run_and_a_name(world: Any) -> None:
         ({"node": RUN.format(10), "field": "x"}, 400, "is a run; columns are recorded of jobs"),
         ({"node": RUN.format(10), "group": "namespace"}, 400, "is a run; group is for datasets and jobs only"),
         ({"node": "/a", "to": RUN.format(10), "group": "namespace"}, 400, "group is for datasets and jobs only"),
-        ({"node": RUN.format(10), "depth": "101"}, 400, "depth must be from 0 to 100"),
+        ({"node": RUN.format(10), "depth": "100001"}, 400, "depth must be from 0 to 100000"),
+        ({"node": "/a", "depth": "101"}, 400, "depth must be from 0 to 100"),
         ({"node": RUN.format(10), "direction": "sideways"}, 400, "direction 'sideways' is not one of"),
         ({"node": RUN.format(10), "as_of": "2025-01-01T00:00:00Z"}, 404, "was not yet reported"),
     ],
@@ -135,6 +136,19 @@ def test_the_command_draws_a_run(headwater: Any) -> None:
     assert drawn == headwater("lineage", RUN.format(11), "--format", "mermaid")
     assert drawn[0] == "flowchart LR"
     assert {'n2["load"]', 'n4["clean"]', 'n6["report"]', "n3 --> n4"} <= set(drawn)
+    assert sum("shape=box" in line for line in headwater("lineage", RUN.format(11), "--format", "dot")) == 3
+
+
+def test_datasets_are_drawn_by_the_same_code(headwater: Any) -> None:
+    """Datasets as cylinders, with the jobs between them and the columns on the arrows."""
+    drawn = headwater("lineage", "/b", "--mermaid", "--columns")
+    assert {'n1[("/src")]', 'n4["clean"]', 'n3 -->|"x"| n4', "class n5 root"} <= set(drawn)
+    tree = headwater("lineage", "/b", "--columns")
+    assert tree[: tree.index("Downstream") - 1] == [
+        "/b", "dataset  file  /b", "", "Upstream", "└─ /a  ← clean (ok)", "· x → y [IDENTITY]", "└─ /src  ← load (ok)",
+    ]  # fmt: skip
+    assert "Last run" in tree
+    assert any("->" in line for line in headwater("lineage", "/b", "--format", "dot"))
 
 
 def test_the_command_says_what_is_wrong(headwater: Any) -> None:
@@ -142,7 +156,6 @@ def test_the_command_says_what_is_wrong(headwater: Any) -> None:
         (("lineage", "/a", "--to", "c"), Ambiguous, "'c' could be any of 2"),
         (("lineage", "/a", "--to", "nosuchthing"), NotFound, "nothing is named 'nosuchthing'"),
         (("lineage", "/a", "--wrong"), InvalidQuestion, "`wrong` asks what may have made a run"),
-        (("lineage", RUN.format(11), "--format", "dot"), InvalidQuestion, "--format mermaid draws runs, too"),
         (("lineage", RUN.format(11), "--group", "namespace"), InvalidQuestion, "group is for datasets and jobs only"),
         (("run", "lineage", "0199ffff"), NotFound, "nothing is named 'run:0199ffff'"),
         (("run", "lineage", RUN.format(10)[:20]), Ambiguous, "could be any of"),

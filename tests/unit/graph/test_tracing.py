@@ -181,7 +181,7 @@ def test_nothing_is_lost_and_nothing_is_invented(data: st.DataObject) -> None:
 )
 def test_a_label_is_a_label(text: str) -> None:
     """One line, inside its quotes: nothing of the name can end the label, open another, or be read as Markdown's list."""
-    told = mermaid.trace(answer(["r"], [item("i", -1, text.replace("/", "|")), run("r", 0, text)], "i>r"))
+    told = mermaid.flowchart(answer(["r"], [item("i", -1, text.replace("/", "|")), run("r", 0, text)], "i>r"))
     lines = told.splitlines()
     assert lines[0] == "flowchart LR"
     assert re.fullmatch(r'  n1\(\("[^"<>`\\\[\]{}|]*"\)\)', lines[1]), lines[1]
@@ -198,7 +198,7 @@ def test_a_label_is_a_label(text: str) -> None:
 
 
 def test_shapes() -> None:
-    drawn = mermaid.trace(
+    drawn = mermaid.flowchart(
         answer(
             ["i"],
             [
@@ -223,6 +223,6 @@ def test_shapes() -> None:
         "  classDef wrong stroke:#c62828,stroke-width:2px",
         "  class n4 wrong",
     ]
-    wide = mermaid.trace(split(50))
+    wide = mermaid.flowchart(split(50))
     assert '(["TS.. (46 more)"])' in wide
     assert '["load (46 more)"]' in wide

@@ -135,7 +135,7 @@ async def correlation(database: Database, question: Question) -> Correlation:
 async def drawn(database: Database, question: Question, fan: int) -> str:
     """The answer as a Mermaid flowchart, in which of so many alike none is folded. Raises as `correlation` does."""
     answer = await correlation(database, question)
-    return mermaid.trace(as_lineage(msgspec.json.decode(msgspec.json.encode(answer))), fan)
+    return mermaid.flowchart(as_lineage(msgspec.json.decode(msgspec.json.encode(answer))), fan) + "\n"
 
 
 def _checked(question: Question) -> int | None:

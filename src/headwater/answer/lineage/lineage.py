@@ -171,12 +171,12 @@ async def lineage_in(connection: Connection, question: Question, live_runs: int)
     return _answer(question, row, walk, nodes, columns)
 
 
-def check_reach(direction: str, depth: int) -> None:
+def check_reach(direction: str, depth: int, most: int = 100) -> None:
     """Raise InvalidQuestion for a direction or depth that makes no sense."""
     if direction not in DIRECTIONS:
         raise InvalidQuestion(f"direction {direction!r} is not one of {', '.join(DIRECTIONS)}", direction=direction)
-    if not 0 <= depth <= 100:
-        raise InvalidQuestion("depth must be from 0 to 100", depth=depth)
+    if not 0 <= depth <= most:
+        raise InvalidQuestion(f"depth must be from 0 to {most}", depth=depth)
 
 
 async def _start(walk: Walk, row: NodeRow) -> tuple[set[uuid.UUID], set[uuid.UUID]]:

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from headwater.cli import meaning, output, server
+from headwater.cli.lineage import tables
 from headwater.cli.status.instances import AsOf, Entity, Instances, Json, Url
-from headwater.errors import Ambiguous, InvalidQuestion
+from headwater.errors import Ambiguous
 from headwater.graph.tracing import FAN
 
 _NAMES = ("DATASET", "JOB", "COLUMN")
@@ -33,7 +34,7 @@ def lineage(
     ],
     upstream: Annotated[bool, typer.Option("--upstream", help="Show only where it comes from.")] = False,
     downstream: Annotated[bool, typer.Option("--downstream", help="Show only what depends on it.")] = False,
-    depth: Annotated[int, typer.Option(min=0, max=100, help="Follow this many hops from dataset to dataset.")] = 100,
+    depth: Annotated[int, typer.Option(min=0, help="Follow this many hops from dataset to dataset.")] = 100,
     columns: Annotated[bool, typer.Option("--columns", help="Show which column feeds which.")] = False,
     column: Annotated[str | None, typer.Option(metavar="C", help="Show only what is connected to this column.")] = None,
     as_of: Annotated[
@@ -106,11 +107,8 @@ def lineage(
 
       headwater lineage marts/daily_traffic --type dataset --namespace 'warehouse*'
     """
-    from headwater.cli.lineage import drawing
-
     if refresh:
         _deliver(url)
-    format = Format.json if json else Format.mermaid if mermaid else format
     found = meaning.find_object(url, name)
     field = column or found.get("column")
     question: dict[str, Any] = {
@@ -125,50 +123,45 @@ def lineage(
         "since": server.time(since), "collapse": collapse, "group": group, "hide": hide,
     }  # fmt: skip
     question = {key: value for key, value in question.items() if value is not None}
-    if found["type"] not in _NAMES:
-        if format is Format.tree:
-            output.line(output.printable(meaning.described(found)), "dim")
-        show_records(url, found["id"], format=format, details=details, fan=fan, **question)
-        return
-    node = found if found["type"] != "COLUMN" else found | {"type": "DATASET", "id": found["node"]}
-    if format is Format.json:
-        output.raw(server.ask(url, "/api/v2/lineage", node=node["id"], **question))
-        return
-    answer = _answer(url, node["id"], **question)
-    if shaped := "filtered" in answer:
-        answer["nodes"] += [group | {"type": "GROUP"} for group in answer["groups"]]
-    if format is Format.mermaid:
-        output.line(drawing.mermaid(answer))
-    elif format is Format.dot:
-        output.line(drawing.dot(answer))
-    elif to is not None:
-        drawing.print_ways(answer)
-    elif shaped:
-        drawing.print_edges(answer)
-    else:
-        last, successful = _last_runs(url, _last_job(answer, node))
-        drawing.print_tree(answer, last, successful)
+    format = Format.json if json else Format.mermaid if mermaid else format
+    named = found["type"] in _NAMES
+    if format is Format.tree and not named:
+        output.line(output.printable(meaning.described(found)), "dim")
+    node = str(found["node"] if found["type"] == "COLUMN" else found["id"])
+    answer = show(url, node, format=format, details=details, fan=fan, **question)
+    if format is Format.tree and named and to is None and "filtered" not in answer:
+        job = node if found["type"] == "JOB" else _last_writer(answer)
+        last, successful = _last_runs(url, job)
+        if last is not None:
+            tables.print_runs(last, successful)
 
 
-def show_records(
+def show(
     url: str | None, node: str, *, format: Format = Format.tree, details: bool = False, fan: int = FAN, **question: Any
-) -> None:
-    """Print the lineage of single runs, versions, instances and items."""
-    from headwater.cli.lineage import drawing, trace_tree
-    from headwater.graph import mermaid
+) -> dict[str, Any]:
+    """Print the lineage of whatever this is, and return the answer; as JSON it is printed and not read."""
+    from headwater.cli.lineage import lineage_tree
+    from headwater.graph import graphviz, mermaid
 
     if format is Format.json:
         output.raw(server.ask(url, "/api/v2/lineage", node=node, **question))
-        return
-    if format is Format.dot:
-        raise InvalidQuestion(f"{node}: --format dot is for datasets and jobs only; --format mermaid draws runs, too")
-    answer = _answer(url, node, **question)
+        return {}
+    answer = server.get(url, "/api/v2/lineage", node=node, **question)
+    if answer["candidates"]:
+        candidates = [meaning.candidate(each) for each in answer["candidates"]]
+        raise Ambiguous(f"{node!r} could be any of {len(candidates)}; give one of these:", candidates=candidates)
+    answer["nodes"] += [group | {"type": "GROUP"} for group in answer.get("groups", ())]
     if format is Format.mermaid:
-        output.line(mermaid.trace(answer, fan).rstrip())
+        output.line(mermaid.flowchart(answer, fan))
+    elif format is Format.dot:
+        output.line(graphviz.digraph(answer, fan))
     elif "to" in question:
-        drawing.print_ways(answer)
+        tables.print_ways(answer)
+    elif "filtered" in answer:
+        tables.print_edges(answer)
     else:
-        trace_tree.print_records(answer, fan=fan, details=details)
+        lineage_tree.print_lineage(answer, fan=fan, details=details)
+    return dict(answer)
 
 
 def suspects(
@@ -192,16 +185,7 @@ def suspects(
         where = server.path("entities", entity, "suspects")
         output.raw(server.ask(url, where, instances=instances, as_of=server.time(as_of)))
         return
-    show_records(url, f"{entity}@{','.join(instances)}", wrong=True, depth=100, as_of=server.time(as_of))
-
-
-def _answer(url: str | None, node: str, **question: Any) -> Any:
-    """Ask for lineage. Raises Ambiguous where the text could be several things."""
-    answer = server.get(url, "/api/v2/lineage", node=node, **question)
-    if answer["candidates"]:
-        candidates = [meaning.candidate(each) for each in answer["candidates"]]
-        raise Ambiguous(f"{node!r} could be any of {len(candidates)}; give one of these:", candidates=candidates)
-    return answer
+    show(url, f"{entity}@{','.join(instances)}", wrong=True, depth=100, as_of=server.time(as_of))
 
 
 def _end(url: str | None, text: str) -> str:
@@ -210,10 +194,8 @@ def _end(url: str | None, text: str) -> str:
     return text if found["type"] == "COLUMN" else str(found["id"])
 
 
-def _last_job(answer: Any, node: Any) -> str | None:
-    """Return the job whose last run represents this node: itself, or the last writer of the dataset."""
-    if node["type"] == "JOB":
-        return str(node["id"])
+def _last_writer(answer: Any) -> str | None:
+    """Return the job that wrote the root last: its last run represents the dataset."""
     writers = {edge["source"] for edge in answer["edges"] if edge["target"] == answer["root"]}
     jobs = [n for n in answer["nodes"] if n["id"] in writers and n.get("last_run")]
     return str(max(jobs, key=lambda n: n["last_run"]["started_at"])["id"]) if jobs else None

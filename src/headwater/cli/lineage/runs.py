@@ -6,8 +6,8 @@ import msgspec
 import typer
 
 from headwater.cli import output, server
-from headwater.cli.lineage import drawing
-from headwater.cli.lineage.lineage import show_records
+from headwater.cli.lineage import tables
+from headwater.cli.lineage.lineage import show as show_lineage
 
 Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -77,7 +77,7 @@ def show(
         output.raw(server.ask(url, server.path("runs", run_id)))
         return
     run = server.get(url, server.path("runs", run_id))
-    drawing.print_run(run)
+    tables.print_run(run)
     if run["code"]:
         dirty = " (with uncommitted changes)" if run["code"]["dirty"] else ""
         output.line(
@@ -166,4 +166,4 @@ def run_lineage(
     if json:
         output.raw(server.ask(url, server.path("runs", run_id, "lineage"), **question))
         return
-    show_records(url, f"run:{run_id.removeprefix('run:')}", **question)
+    show_lineage(url, f"run:{run_id.removeprefix('run:')}", **question)

@@ -1,4 +1,7 @@
-"""`headwater trace ID|FILE|FINGERPRINT`: show the steps that made an item, and what was made from it."""
+"""`headwater trace ID|FILE|FINGERPRINT`: show the steps that made an item, and what was made from it, as `headwater lineage` does.
+
+Its JSON keeps the shape of `/api/v2/correlation`.
+"""
 
 import enum
 import os
@@ -10,8 +13,12 @@ import msgspec
 import typer
 
 from headwater.cli import output, server
-from headwater.errors import NotFound
+from headwater.cli.lineage import history
+from headwater.cli.lineage.lineage import Format as LineageFormat
+from headwater.cli.lineage.lineage import show
+from headwater.errors import InvalidQuestion, NotFound
 
+_STEPS, _ALL = "50", 100_000
 _FINGERPRINT = re.compile(r"xxh3-128(?:-[a-z0-9]+)?:[0-9a-fA-F]{32}")
 
 
@@ -60,23 +67,47 @@ def trace(
 
       headwater trace readings_202101.csv.gz --format mermaid > flow.mmd
     """
-    from headwater.cli.lineage import trace_tree
-    from headwater.graph.tracing import as_lineage
-
     id_, file = _meant(what)
+    old = json or format is Format.json
+    words = ("both", "ancestors", "descendants") if old else ("both", "upstream", "downstream")
     question: dict[str, Any] = {
-        "direction": "both" if up == down else ("ancestors" if up else "descendants"),
-        "depth": depth,
+        "direction": words[0 if up == down else 1 if up else 2],
+        "depth": depth if old else _versions(depth),
         "max_nodes": max_nodes,
     }
-    if format is Format.mermaid and not json:
-        output.line(_ask(url, id_, file, **question, format="mermaid", fan=fan).decode().rstrip())
-        return
-    answer = _ask(url, id_, file, **question)
-    if json or format is Format.json:
-        output.raw(answer)
-        return
-    trace_tree.print_records(as_lineage(msgspec.json.decode(answer)), fan=fan, details=details)
+    try:
+        if old:
+            output.raw(server.ask(url, server.path("correlation", id_), **question))
+        else:
+            node = _newest_version(url, id_) if id_.startswith("dataset:") else id_
+            show(url, node, format=LineageFormat(format), details=details, fan=fan, **question)
+    except NotFound as error:
+        if file is not None:
+            raise NotFound(
+                f"nothing is recorded about {file}: no event names its content ({id_}). If a step read or wrote it, "
+                "run `headwater doctor` to see why its event is missing; to find the dataset by name, run `headwater lineage`",
+                **error.detail | {"fingerprint": id_},
+            ) from error
+        if not (_FINGERPRINT.fullmatch(id_) or id_.startswith("dataset:") or _is_uuid(id_)):
+            raise NotFound(f"{error.message}, and no file of this name is here", **error.detail) from error
+        raise
+
+
+def _versions(steps: str | None) -> int:
+    """Return how many versions so many steps lead to, from run to item and from item to run."""
+    text = (steps or _STEPS).strip().lower()
+    if text == "all":
+        return _ALL
+    if not re.fullmatch(r"\d{1,6}", text, re.ASCII):
+        raise InvalidQuestion(f"depth {text[:40]!r} is neither a number nor `all`", depth=text[:40])
+    return min((int(text) + 1) // 2, _ALL)
+
+
+def _newest_version(url: str | None, node: str) -> str:
+    found = msgspec.json.decode(history.versions_of(url, node, 1))["versions"]
+    if not found:
+        raise NotFound(f"no version of {node!r} was written; see its sources with `headwater lineage`", node=node)
+    return str(found[0]["id"])
 
 
 def _meant(what: str) -> tuple[str, str | None]:
@@ -96,18 +127,3 @@ def _is_uuid(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _ask(url: str | None, id_: str, file: str | None, **question: object) -> bytes:
-    try:
-        return server.ask(url, server.path("correlation", id_), **question)
-    except NotFound as error:
-        if file is not None:
-            raise NotFound(
-                f"nothing is recorded about {file}: no event names its content ({id_}). If a step read or wrote it, "
-                "run `headwater doctor` to see why its event is missing; to find the dataset by name, run `headwater lineage`",
-                **error.detail | {"fingerprint": id_},
-            ) from error
-        if not (_FINGERPRINT.fullmatch(id_) or id_.startswith("dataset:") or _is_uuid(id_)):
-            raise NotFound(f"{error.message}, and no file of this name is here", **error.detail) from error
-        raise

@@ -5,8 +5,8 @@ A column that decides which rows a target has points at its node `(rows)`. Names
 
 from collections.abc import Sequence
 
-from headwater.cli.lineage.drawing import dot_text
 from headwater.cli.sql.statements import ParsedStatement, name
+from headwater.graph.graphviz import quoted
 from headwater.graph.mermaid import mermaid_text
 
 ROWS = "(rows)"
@@ -82,14 +82,14 @@ def dot(graph: Graph) -> str:
     lines = ["digraph columns {", "  rankdir=LR;", "  node [shape=box];"]
     for number, (table, columns) in enumerate(graph.tables.items()):
         if set(columns) == {""}:
-            lines.append(f"  {columns['']} [label={dot_text(table)} shape=cylinder];")
+            lines.append(f"  {columns['']} [label={quoted(table)} shape=cylinder];")
             continue
         lines.append(f"  subgraph cluster_{number} {{")
-        lines.append(f"    label={dot_text(table)};")
-        lines += [f"    {node} [label={dot_text(column)}];" for column, node in columns.items()]
+        lines.append(f"    label={quoted(table)};")
+        lines += [f"    {node} [label={quoted(column)}];" for column, node in columns.items()]
         lines.append("  }")
     for (source, target), (kinds, direct) in graph.edges.items():
         style = "" if direct else " style=dotted"
-        label = "" if [*kinds] == ["IDENTITY"] else f"label={dot_text(', '.join(kinds))}"
+        label = "" if [*kinds] == ["IDENTITY"] else f"label={quoted(', '.join(kinds))}"
         lines.append(f"  {source} -> {target} [{label}{style}];")
     return "\n".join([*lines, "}"])

@@ -8,7 +8,7 @@ import typer
 
 from headwater.cli import output, server
 from headwater.cli.status.instances import AsOf, Json, Url, short
-from headwater.graph.mermaid import mermaid_text
+from headwater.graph import mermaid
 
 
 class Format(enum.StrEnum):
@@ -48,7 +48,7 @@ def graph(
         return
     found = msgspec.json.decode(body)
     if format is Format.mermaid:
-        output.line(_mermaid(found))
+        output.line(mermaid.flowchart(_as_lineage(found, entity)))
         return
     if group:
         output.table((group, "entities"), [(each["name"], short(each["entities"])) for each in found["nodes"]])
@@ -64,10 +64,13 @@ def graph(
         output.line(f"{found['more']:,} more are not shown", "yellow")
 
 
-def _mermaid(found: dict[str, Any]) -> str:
-    names = {each["name"]: f"n{place}" for place, each in enumerate(found["nodes"])}
-    lines = ["flowchart LR", *(f'  {short}["{mermaid_text(name)}"]' for name, short in names.items())]
-    for each in found["edges"]:
-        label = mermaid_text(", ".join(each["dates"])) if each["dependencies"] == 1 else f"{each['dependencies']:,}"
-        lines.append(f'  {names[each["upstream"]]} -->|"{label}"| {names[each["downstream"]]}')
-    return "\n".join(lines)
+def _as_lineage(found: dict[str, Any], root: str | None) -> dict[str, Any]:
+    """Return the graph in the shape of lineage: entities and groups are nodes, dependencies edges that say their dates or their number."""
+    nodes = [{"id": each["name"], "label": each["name"], "type": "ENTITY"} for each in found["nodes"]]
+    edges = [
+        {"source": each["upstream"], "target": each["downstream"], "refused": False, "relation": "NEEDS", "claims": [], "parts": []}
+        | {"text": ", ".join(each["dates"]) if each["dependencies"] == 1 else f"{each['dependencies']:,}"}
+        for each in found["edges"]
+    ]  # fmt: skip
+    hidden = {"nodes": found["more"], "reason": "there are more than are drawn"}
+    return {"nodes": nodes, "edges": edges, "roots": [root] if root else [], "hidden": hidden}

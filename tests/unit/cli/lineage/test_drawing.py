@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from headwater.cli import arguments
-from headwater.cli.lineage import drawing
+from headwater.cli.lineage import lineage_tree, tables
 from headwater.cli.output import duration, printable, size
+from headwater.graph import graphviz, mermaid
 
 
 def node(id_: str, type_: str, **more: Any) -> dict[str, Any]:
@@ -28,9 +29,22 @@ def answer(*edges: tuple[str, str], columns: Any = (), root: str = "dataset:f:/c
     ids = {end for edge in edges for end in edge} | {root}
     return {
         "root": root,
+        "roots": [root],
+        "notes": [],
         "direction": "both",
         "nodes": [node(i, "JOB" if i.startswith("job") else "DATASET") for i in sorted(ids)],
-        "edges": [{"source": s, "target": t, "origin": "OBSERVED"} for s, t in edges],
+        "edges": [
+            {
+                "source": s,
+                "target": t,
+                "origin": "OBSERVED",
+                "refused": False,
+                "relation": "FEEDS",
+                "claims": [],
+                "parts": [],
+            }
+            for s, t in edges
+        ],
         "column_edges": list(columns),
         "hidden": {"nodes": 0, "reason": None},
     }
@@ -44,15 +58,23 @@ CHAIN = [
 ]
 
 
-def lines(told: dict[str, Any], direction: str) -> list[str]:
-    return [text for text, _ in drawing.tree_lines(drawing.Steps(told), told["root"], direction, "", set())]
+@pytest.fixture
+def lines(capsys: pytest.CaptureFixture[str]) -> Any:
+    """The lines below a heading of the tree that an answer is printed as."""
+
+    def printed(told: dict[str, Any], direction: str) -> list[str]:
+        lineage_tree.print_lineage(told)
+        _, _, below = capsys.readouterr().out.partition(f"\n{direction.capitalize()}\n")
+        return below.partition("\n\n")[0].splitlines()
+
+    return printed
 
 
-def test_a_chain() -> None:
+def test_a_chain(lines: Any) -> None:
     assert lines(answer(*CHAIN), "upstream") == ["└─ /b  ← two", "   └─ /a  ← one"]
 
 
-def test_columns_stand_below_the_dataset_they_come_from() -> None:
+def test_columns_stand_below_the_dataset_they_come_from(lines: Any) -> None:
     kinds = [{"type": "DIRECT", "subtype": "IDENTITY", "masking": True, "description": None}]
     columns = [
         {
@@ -76,7 +98,7 @@ def test_columns_stand_below_the_dataset_they_come_from() -> None:
     assert told[:3] == ["└─ /b  ← two", "     · k → (all)", "     · x → y [IDENTITY masked]"]
 
 
-def test_a_branch_is_not_repeated_and_a_cycle_ends() -> None:
+def test_a_branch_is_not_repeated_and_a_cycle_ends(lines: Any) -> None:
     loop = [*CHAIN, ("dataset:f:/c", "job:n:one")]
     told = lines(answer(*loop), "upstream")
     assert len(told) < 10
@@ -86,10 +108,10 @@ def test_a_branch_is_not_repeated_and_a_cycle_ends() -> None:
 def test_mermaid_and_dot_cannot_be_broken_out_of() -> None:
     evil = 'x"];click n0 "javascript:alert(1)"\n<script>'
     told = answer((f"dataset:f:{evil}", "job:n:j"), ("job:n:j", "dataset:f:/c"))
-    chart = drawing.mermaid(told)
+    chart = mermaid.flowchart(told)
     assert "<script>" not in chart
-    assert all(line.startswith(("flowchart", "  n")) for line in chart.splitlines())
-    graph = drawing.dot(told)
+    assert all(line.startswith(("flowchart", "  n", "  classDef root ", "  class n")) for line in chart.splitlines())
+    graph = graphviz.digraph(told)
     assert all(line.startswith(("digraph", "  ", "}")) for line in graph.splitlines())
     assert '\\"' in graph
 
@@ -115,8 +137,8 @@ def run(id_: str, state: str) -> dict[str, Any]:
 def test_the_last_successful_run_is_beside_the_last(
     capsys: pytest.CaptureFixture[str], last: dict[str, Any], successful: dict[str, Any] | None, shown: list[str]
 ) -> None:
-    drawing.print_tree(answer(*CHAIN), last, successful)
-    text = capsys.readouterr().out.partition("Downstream")[2]
+    tables.print_runs(last, successful)
+    text = capsys.readouterr().out
     words = [word for line in text.splitlines() for word in [line.strip().removeprefix("run").strip()]]
     assert [word for word in words if word in {"Last run", "Last successful run", "r1", "r2", "(none)"}] == shown
 

@@ -1,4 +1,7 @@
-"""Print lineage of runs and versions as trees, up from its roots and down. Names are untrusted and printed escaped."""
+"""Print lineage of any zoom as trees, up from its roots and down: datasets with the jobs between them, runs and versions one a line.
+
+Names are untrusted and printed escaped.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -17,12 +20,14 @@ _AGAINST = {"known to be wrong": "bold red", "made from what is wrong": "red", "
 _LONGEST = 200
 
 Line = tuple[str, str | None]
+Step = tuple[str | None, str]
+"""A node, and the job through which it was reached."""
 
 
-def print_records(answer: dict[str, Any], *, fan: int = FAN, details: bool = False) -> None:
+def print_lineage(answer: dict[str, Any], *, fan: int = FAN, details: bool = False) -> None:
     """Print the suspects, the worst first; the roots, the trees above and below them, and the notes of the answer."""
     drawn = picture(answer, fan)
-    tree = _Tree(drawn, details)
+    tree = _Tree(drawn, details, _column_lines(answer))
     for note in answer["notes"]:
         output.line(output.printable(note), "dim")
     if suspects := [one for one in answer["nodes"] if one.get("against")]:
@@ -56,8 +61,8 @@ def print_records(answer: dict[str, Any], *, fan: int = FAN, details: bool = Fal
 class _Tree:
     """Branches of a tree; one that is drawn above is not repeated."""
 
-    def __init__(self, drawn: Picture, details: bool) -> None:
-        self.drawn, self.details = drawn, details
+    def __init__(self, drawn: Picture, details: bool, columns: dict[tuple[str, str, str], list[str]]) -> None:
+        self.drawn, self.details, self.columns = drawn, details, columns
         self.beyond: dict[str, dict[str, list[str]]] = {
             "upstream": defaultdict(list),
             "downstream": defaultdict(list),
@@ -74,31 +79,70 @@ class _Tree:
 
     def lines(self, direction: str) -> Iterator[Line]:
         """Yield (text, style) for every line. Without recursion: a chain may have thousands of steps."""
-        beyond, several = self.beyond[direction], len(self.drawn.roots) > 1
+        several = len(self.drawn.roots) > 1
         shown: set[str] = set()
         for root in self.drawn.roots:
-            if several and beyond[root]:
+            if several and self.beyond[direction][root]:
                 yield f"of {output.printable(self.drawn.nodes[root].label)}", "dim"
-            # A stack of nodes to print: (node, its line's prefix, whether it is the last sibling, whence); the next one is at the end.
-            waiting = self._siblings(root, beyond[root], "")
+            # A stack of steps to print: (step, its line's prefix, whether it is the last sibling, whence); the next one is at the end.
+            waiting = self._siblings(root, direction, "")
             while waiting:
-                id_, indent, last, whence = waiting.pop()
-                one = self.drawn.nodes[id_]
+                (via, id_), indent, last, whence = waiting.pop()
+                one, following = self.drawn.nodes[id_], self._siblings(id_, direction, "")
                 text = f"{indent}{'└─ ' if last else '├─ '}{words(one)}"
+                if via is not None:
+                    text += f"  {'←' if direction == 'upstream' else '→'} {words(self.drawn.nodes[via])}"
                 note = self.notes.get(frozenset((id_, whence)))
                 text += f"  ({output.printable(note)})" if note else ""
-                text += "  (shown above)" if id_ in shown and beyond[id_] else ""
-                yield text, _AGAINST.get(one.node.get("against") or "") or _WRONG.get(one.node["state"] or "")
+                text += "  (shown above)" if id_ in shown and following else ""
+                yield text, _AGAINST.get(one.node.get("against") or "") or _WRONG.get(one.node.get("state") or "")
+                indent += "   " if last else "│  "
+                for column in self._flows(id_, via, whence, direction):
+                    yield f"{indent}  · {output.printable(column)}", "cyan"
                 if id_ in shown:
                     continue
                 shown.add(id_)
-                indent += "   " if last else "│  "
                 for text, style in identity(one) if self.details else claims(one):
                     yield f"{indent}  · {text}", style
-                waiting += self._siblings(id_, beyond[id_], indent)
+                waiting += [(step, indent, end, id_) for step, _, end, _ in following]
 
-    def _siblings(self, whence: str, ids: list[str], indent: str) -> list[tuple[str, str, bool, str]]:
-        return [(id_, indent, id_ == ids[-1], whence) for id_ in reversed(ids)]
+    def _siblings(self, whence: str, direction: str, indent: str) -> list[tuple[Step, str, bool, str]]:
+        steps = self._steps(whence, direction)
+        return [(step, indent, step is steps[-1], whence) for step in reversed(steps)]
+
+    def _steps(self, id_: str, direction: str) -> list[Step]:
+        """Return what lies beyond a node: of a dataset other datasets, each with the job between them; a job that leads to none is an end."""
+        beyond, found = self.beyond[direction], list[Step]()
+        kind = self.drawn.nodes[id_].node["type"]
+        if kind == "JOB":
+            return [(id_, other) for other in beyond[id_]] if id_ in self.drawn.roots else []
+        for other in beyond[id_]:
+            is_job = self.drawn.nodes[other].node["type"] == "JOB"
+            through = [one for one in beyond[other] if one != id_] if is_job else []
+            found += [(other, one) for one in through] or [(None, other)]
+        return found
+
+    def _flows(self, id_: str, via: str | None, whence: str, direction: str) -> list[str]:
+        if via is None:
+            return []
+        source, target = (id_, whence) if direction == "upstream" else (whence, id_)
+        return self.columns.get((source, via, target)) or self.columns.get((source, via, via), [])
+
+
+def _column_lines(answer: dict[str, Any]) -> dict[tuple[str, str, str], list[str]]:
+    """Return a line for each source column by (dataset, job, dataset): what it feeds, and how. A job as target is all that it writes."""
+    targets: dict[tuple[str, str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for edge in answer["column_edges"]:
+        kinds = sorted(
+            {(t["subtype"] or t["type"]) + (" masked" if t["masking"] else "") for t in edge["transformations"]}
+        )
+        to = edge["target_field"] or "(all)"
+        feeds = targets[edge["source"], edge["job"], edge["target"]]
+        feeds[edge["source_field"] or "(all)"].add(f"{to} [{', '.join(kinds)}]" if kinds else to)
+    return {
+        step: [f"{column} → {'; '.join(sorted(fed))}" for column, fed in sorted(feeds.items())]
+        for step, feeds in targets.items()
+    }
 
 
 def _suspect(node: dict[str, Any]) -> tuple[object, ...]:
@@ -114,7 +158,9 @@ def words(one: PictureNode) -> str:
     if one.count > 1:
         return f"{output.printable(one.label)}  ({one.count:,} more{_state_of_all(node)})"
     said = [output.printable(one.label)]
-    if node["type"] == "RUN":
+    if node["type"] == "JOB" and one.state:
+        said[0] += f" ({_STATES.get(one.state, one.state)})"
+    elif node["type"] == "RUN":
         if node["version"]:
             said[0] += f" {output.printable(node['version'])}"
         if node["state"]:
@@ -139,7 +185,11 @@ def identity(one: PictureNode) -> Iterator[Line]:
     node = one.node
     if one.count > 1:
         return
-    if node["type"] == "RUN":
+    if node["type"] in {"DATASET", "JOB"}:
+        yield output.printable(f"{node['type'].lower()}  {node['namespace']}  {node['name']}"), "dim"
+        if node["description"]:
+            yield output.printable(node["description"]), None
+    elif node["type"] == "RUN":
         yield f"run {node['run_id']}  {output.printable((node['job'] or '').removeprefix('job:'))}", "dim"
         for run in node["overrides"]:
             yield f"does again what run {output.printable(run)} did", "yellow"
@@ -149,9 +199,11 @@ def identity(one: PictureNode) -> Iterator[Line]:
         for field, value in node["details"].items():
             yield f"{output.printable(field)}: {_value(value)}", "cyan"
     elif node["type"] == "VERSION":
-        what, id_ = ("item", node["item"]) if node["item"] else ("version", node["version_id"])
-        what, id_ = (what, id_) if id_ else ("content", node["id"].removeprefix("content:"))
-        yield output.printable(f"{what} {id_}  {(node['dataset'] or '').removeprefix('dataset:')}"), "dim"
+        kind, id_ = ("item", node["item"]) if node["item"] else ("version", node["version_id"])
+        if not id_:
+            kind, id_ = "content", node["id"].removeprefix("content:") if node["id"].startswith("content:") else ""
+        dataset = (node["dataset"] or "").removeprefix("dataset:")
+        yield output.printable(f"{f'{kind} {id_}'.rstrip()}  {dataset}"), "dim"
         if name := node["external_version"] or (one.content or {}).get("external_version"):
             yield output.printable(name), "dim"
     yield from claims(one)
