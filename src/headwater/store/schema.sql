@@ -465,20 +465,6 @@ returns table (dataset_id uuid, job_id uuid, direction text, at timestamptz, set
   where l.drawn
 $$;
 
--- The edges that are alive; `manual`: only a person keeps the edge alive. Only a person's edge has no report's time.
-create or replace view live_edges as
-select e.dataset_id, e.job_id, e.direction, e.first_at, coalesce(greatest(e.last_at, e.declared_at), e.first_at) as last_at, e.declared,
-       case when e.manual then not coalesce(e.last_at >= coalesce(j.horizon, '-infinity')
-         or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration)), false)
-       else false end as manual,
-       coalesce(j.explicit_at is not null, j.id is null) as explicit
-from edges e left join jobs j on j.id = e.job_id
-where (e.manual or e.last_at >= coalesce(j.horizon, '-infinity')
-       or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration)))
-  and (e.manual or not e.declared or not exists (
-    select 1 from jobs child join edges seen on seen.job_id = child.id
-    where child.parent_id = e.job_id and seen.dataset_id = e.dataset_id and seen.direction = e.direction));
-
 -- The last outcome of retention for each kind of record.
 create table retention (
   kind    text primary key,
@@ -1053,3 +1039,17 @@ create table fine_versions (
   author     text not null,
   note       text not null
 );
+
+-- The edges that are alive; `manual`: only a person keeps the edge alive. Only a person's edge has no report's time.
+create or replace view live_edges as
+select e.dataset_id, e.job_id, e.direction, e.first_at, coalesce(greatest(e.last_at, e.declared_at), e.first_at) as last_at, e.declared,
+       case when e.manual then not coalesce(e.last_at >= coalesce(j.horizon, '-infinity')
+         or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration)), false)
+       else false end as manual,
+       (j.explicit_at is not null or j.id is null) as explicit
+from edges e left join jobs j on j.id = e.job_id
+where (e.manual or e.last_at >= coalesce(j.horizon, '-infinity')
+       or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration)))
+  and (e.manual or not e.declared or not exists (
+    select 1 from jobs child join edges seen on seen.job_id = child.id
+    where child.parent_id = e.job_id and seen.dataset_id = e.dataset_id and seen.direction = e.direction));

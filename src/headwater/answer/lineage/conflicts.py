@@ -170,6 +170,11 @@ async def _evidence(connection: Connection, jobs: Sequence[uuid.UUID], moment: M
             for job in above.get(one.job, ()):
                 _latest(below[one.direction].setdefault(job, {}), one.dataset, LastReport(one.at, one.run))
     feeds = _feeds(evidence)
+    for job, sources in reads.items():
+        # Such a read has an edge because the column lineage names it, and a run's edges that are not observed count as its manifest's.
+        named = {id_ for inputs in feeds.get(job, {}).get(graph.COLUMN_LINEAGE, {}).values() for id_ in inputs}
+        if graph.MANIFEST in sources:
+            sources[graph.MANIFEST] = {id_: said for id_, said in sources[graph.MANIFEST].items() if id_ not in named}
     return [
         Evidence(
             job,

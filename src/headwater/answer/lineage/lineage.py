@@ -227,7 +227,12 @@ def _answer(
         if walk.capped
         else (f"depth={question.depth} reached" if hidden else None)
     )
-    edges = [answer_edge(edge, nodes) for edge in walk.edges.values() if edge.source in nodes and edge.target in nodes]
+    # A dataset that declares its own lineage has its own id as the job's: that edge leads from it to itself.
+    edges = [
+        answer_edge(edge, nodes)
+        for edge in walk.edges.values()
+        if edge.source in nodes and edge.target in nodes and edge.source != edge.target
+    ]
     return Lineage(
         root=row.node_id,
         roots=[row.node_id],

@@ -149,20 +149,24 @@ class _Datasets:
         self.connection, self.moment = connection, moment
         self.starts, self.ends = starts, ends
         self.jobs: set[Place] = set(starts | ends)
+        # Datasets that declare their own lineage: one id is the job and the dataset.
+        self.declaring: set[uuid.UUID] = set()
         self.edges: dict[tuple[uuid.UUID, uuid.UUID], Edge] = {}
 
     async def steps(self, direction: str, places: Collection[Place]) -> list[Step]:
         near, far = ("in", "out") if direction == "downstream" else ("out", "in")
         # Ends may be jobs or datasets: each is asked both ways, and only one has an answer.
         ends = self.starts | self.ends
-        datasets = {place[0] for place in places if place not in self.jobs or place in ends}
-        jobs = {place[0] for place in places if place in self.jobs}
+        datasets = {p[0] for p in places if p not in self.jobs or p in ends or p[0] in self.declaring}
         at_datasets = await edge_store.at_datasets(self.connection, datasets, near, self.moment)
+        self.declaring |= {edge.job for edge in at_datasets if edge.job == edge.dataset}
+        jobs = {place[0] for place in places if place in self.jobs or place[0] in self.declaring}
         at_jobs = await edge_store.at_jobs(self.connection, jobs, far, self.moment)
         self.edges |= {(edge.source, edge.target): edge for edge in (*at_datasets, *at_jobs)}
         told = await edge_store.explicit_pairs(
             self.connection, {e.job for e in (*at_datasets, *at_jobs) if e.explicit}, self.moment
         )
+        self.declaring |= {e.job for e in (*at_datasets, *at_jobs) if e.explicit and e.job not in told}
         found = []
         fields = self._fields(places)
         for edge in at_datasets:

@@ -24,7 +24,8 @@ from headwater.intake.events import closure
 from headwater.intake.events.batch import Damage, split_batch
 from headwater.intake.events.batcher import Batcher
 from headwater.intake.events.bisection import isolate_failures
-from headwater.intake.events.project import Changes, Projector
+from headwater.intake.events.changes import Changes
+from headwater.intake.events.project import Projector
 from headwater.intake.events.width import Limits, check_width
 from headwater.intake.people import manual
 from headwater.model import version

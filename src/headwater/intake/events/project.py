@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from headwater.intake.events import checks, measured
+from headwater.intake.events.changes import Changes
 from headwater.intake.events.correlation import STEP, Correlation, has_correlation
 from headwater.intake.events.facets import DecodedFacets, FacetDecoder, is_deleted
 from headwater.model import facets as facet_values
@@ -38,20 +39,6 @@ _COLUMN_LINEAGE_SLOT = uuid.UUID(int=0)
 DECLARED = "headwater_declared"
 # Facet of a run that was created and has not started.
 ANNOUNCED = "headwater_announced"
-
-
-class Changes(rows.RowSet):
-    """The rows that one event adds, and the event's warnings."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.warnings: list[Warning] = []
-
-    def nodes(self) -> dict[uuid.UUID, str]:
-        """The datasets, jobs and runs that the event mentions: row id to node id (`run:{uuid}` for runs)."""
-        nodes = {row.id: f"dataset:{row.namespace}:{row.name}" for row in self.of(rows.DatasetRow)}
-        nodes |= {row.id: f"job:{row.namespace}:{row.name}" for row in self.of(rows.JobRow)}
-        return nodes | {row.run_id: f"run:{row.run_id}" for row in self.of(rows.RunRow)}
 
 
 # Returns True if a content-addressed row (its type, its id) is stored already and need not be written again.
@@ -144,11 +131,11 @@ class _Projection:
                 self.add_edge(job, declaration, dataset, direction, declared=True, static=True)
                 self.add_subsets(job, declaration, dataset, direction, part, report.io_facets)
                 if direction == "out":
-                    self.add_column_lineage(job, declaration, dataset, facets)
+                    self.add_column_lineage(job, declaration, dataset, facets, static=True)
         self.add_explicit_lineage(job, declaration, static=True)
 
     def project_dataset_event(self) -> None:
-        """DatasetEvent: the dataset and its facets; a version, if the event has a schema or a version; its explicit lineage."""
+        """DatasetEvent: the dataset and its facets; a version, if the event has a schema or a version; its explicit and its column lineage."""
         assert self.event.dataset is not None
         report = self.event.dataset
         dataset, _ = self.add_dataset(report.name)
@@ -159,11 +146,14 @@ class _Projection:
             version_id = version.static_version_id(dataset, content_id)
             self.add_dataset_version(version_id, dataset, None, None, report, facets, declared=False)
         entry = self.decode("dataset.facets.lineage", report.facets.get("lineage"), "dataset_lineage")
+        if entry is None and facets.columns is None:
+            return
+        # No job is between the datasets: the dataset's own id takes the job's place. The latest declaration replaces the earlier.
+        declaration = version.declaration_id(self.digest)
+        self.add(rows.ReportRow(dataset, declaration, True, self.at))
+        self.add_edge(dataset, declaration, dataset, "out", declared=True, static=True)
+        self.add_column_lineage(dataset, declaration, dataset, facets, static=True)
         if entry is not None:
-            # No job is between the datasets: the dataset's own id takes the job's place. The latest declaration replaces the earlier.
-            declaration = version.declaration_id(self.digest)
-            self.add(rows.ReportRow(dataset, declaration, True, self.at))
-            self.add_edge(dataset, declaration, dataset, "out", declared=True, static=True)
             for source in _source_datasets(entry):
                 source_id, _ = self.add_dataset(source)
                 self.add_edge(dataset, declaration, source_id, "in", declared=True, static=True)
@@ -262,7 +252,7 @@ class _Projection:
         if direction == "out":
             version_id = version.dataset_version_id(dataset, run, job, self.external_version(facets, report))
             self.add_dataset_version(version_id, dataset, run, job, report, facets, declared=declared)
-            self.add_column_lineage(job, run, dataset, facets)
+            self.add_column_lineage(job, run, dataset, facets, static=False)
 
     def add_dataset(self, name: DatasetName) -> tuple[uuid.UUID, dict[str, str]]:
         """Add the dataset that a reported name refers to. Returns its id, and the partition that was folded out of the name."""
@@ -379,11 +369,22 @@ class _Projection:
     # -- column lineage --
 
     def add_column_lineage(
-        self, job: uuid.UUID, report_id: uuid.UUID, dataset: uuid.UUID, facets: DecodedFacets
+        self, job: uuid.UUID, report_id: uuid.UUID, dataset: uuid.UUID, facets: DecodedFacets, *, static: bool
     ) -> None:
-        """Add the column edges of an output's `columnLineage` facet."""
-        if facets.columns is not None:
-            self.add_columns(job, report_id, dataset, Origin.COLUMN_LINEAGE, facets.columns, slot=_COLUMN_LINEAGE_SLOT)
+        """Add the column edges of an output's `columnLineage` facet, and an edge from each dataset that the facet reads.
+
+        A producer may list a dataset in the facet and not among the inputs (dbt does for seeds). Without its own edge the dataset is found
+        upstream of the output, and the output is lost downstream of the dataset. The edge is declared, not observed.
+        """
+        if facets.columns is None:
+            return
+        listed = {report.name for report in self.event.inputs}
+        for source in facets.columns.sources:
+            if isinstance(source, DatasetName) and source not in listed:
+                source_id, _ = self.add_dataset(source)
+                if source_id != job:
+                    self.add_edge(job, report_id, source_id, "in", declared=True, static=static)
+        self.add_columns(job, report_id, dataset, Origin.COLUMN_LINEAGE, facets.columns, slot=_COLUMN_LINEAGE_SLOT)
 
     def add_explicit_lineage(self, job: uuid.UUID, report_id: uuid.UUID, *, static: bool) -> None:
         """Add the edges and column edges of a job's `lineage` facet. An entry's target is a dataset, another job, or this job."""

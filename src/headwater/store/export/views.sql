@@ -159,7 +159,7 @@ with told as (
     select c.job_id, c.target_id, c.set_id, c.origin, c.at, rank() over (partition by c.job_id, c.report_id, c.target_id order by c.origin) as place
     from report_columns c left join jobs j on j.id = c.job_id
     where c.at >= coalesce(j.horizon, '-infinity')
-      and (c.at >= coalesce(j.declared_at, '-infinity') or not exists (
+      and (c.at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = c.job_id and r.declaration), '-infinity') or not exists (
         select from reports r where r.job_id = c.job_id and r.report_id = c.report_id and r.declaration))) ranked
   where place = 1
   union all

@@ -142,6 +142,9 @@ async def column_edges(
         target = settled.get(told_target) or told_target
         for edge in sets[set_id]:
             source = settled.get(edge.source, edge.source)
+            if source == target == job:
+                # A dataset that declares lineage from itself: no job is there to read it.
+                continue
             key = (job, target, edge.target_field, source, edge.source_field, edge.transformation)
             if key not in found or found[key].origin > origin:
                 found[key] = ColumnEdge(

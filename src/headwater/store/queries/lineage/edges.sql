@@ -76,7 +76,7 @@ select distinct job_id, target_id, set_id, origin from (
   from report_columns c left join jobs j on j.id = c.job_id
   where (c.job_id, c.target_id) in (select * from unnest(%(jobs)b::uuid[], %(targets)b::uuid[]))
     and c.at >= coalesce(j.horizon, '-infinity')
-    and (c.at >= coalesce(j.declared_at, '-infinity') or not exists (
+    and (c.at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = c.job_id and r.declaration), '-infinity') or not exists (
       select 1 from reports r where r.job_id = c.job_id and r.report_id = c.report_id and r.declaration))) told
 where place = 1
 
