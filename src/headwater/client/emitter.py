@@ -13,10 +13,13 @@ from typing import Any
 
 import msgspec
 
+from headwater.client import stopping
 from headwater.client.address import Destination
 from headwater.client.route import Route, Tally
 
 log = logging.getLogger("headwater")
+
+_STOPPED_SECONDS = 1.5
 
 
 class Stats(msgspec.Struct, frozen=True):
@@ -122,6 +125,7 @@ class Emitter:
         self._pid = os.getpid()
         self._closed = False
         _OPEN.add(self)
+        stopping.before_death(_deliver_stopped, deliver=True)
         self._routes = tuple(Route(each, self._segment_bytes) for each in self.destination.each)
 
     def abandon(self) -> None:
@@ -172,6 +176,12 @@ if hasattr(os, "register_at_fork"):
 
 # A strong reference: an emitter without other references still has events to deliver at exit.
 _OPEN: set[Emitter] = set()
+
+
+def _deliver_stopped(_signal_name: str) -> None:
+    """Deliver what can be delivered before a signal ends the process; the rest is on disk."""
+    for emitter in list(_OPEN):
+        emitter.close(_STOPPED_SECONDS)
 
 
 @atexit.register

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Union, cast
 
 import msgspec
 
-from headwater.client import context, current, event
+from headwater.client import context, current, event, stopping
 from headwater.client.account import Account
 from headwater.client.check_results import add_result
 from headwater.client.context import Parent
@@ -85,6 +85,7 @@ class Step:
             return
         self._take(given)
         _OPEN.add(self)
+        stopping.before_death(_abort_open)
         self._emit("START", self._inputs.all[:_MOST_AT_ONCE], [])
         self._started = True
 
@@ -424,10 +425,12 @@ _OPEN: set[Step] = set()
 
 
 @atexit.register
-def _abort_open() -> None:
-    """Abort open steps when the program ends. Registered after the emitter's hook: it runs before it."""
-    for step in list(_OPEN):
-        step.abort("the program ended before the step did")
+def _abort_open(signal_name: str = "") -> None:
+    """Abort open steps when the program ends, or a signal ends it. Registered after the emitter's hook: it runs before it."""
+    for step in sorted(_OPEN, key=lambda each: each.began, reverse=True):
+        step.abort(
+            f"the program was stopped by {signal_name}" if signal_name else "the program ended before the step did"
+        )
 
 
 def _forked() -> None:

@@ -147,7 +147,7 @@ MERGES: Final = (
         {
             "run_id": "uuid", "job_id": "uuid", "external_id": "text", "state": "rank", **_UUID_TIME, "started_at": "time", "ended_at": "time",
             "parent_run_id": "uuid", "parent_job_id": "uuid", "nominal_start": "time", "nominal_end": "time", "user_name": "text",
-            "statement": "text",
+            "statement": "text", "heartbeat_ms": "count",
         },
         ("run_id", "job_id"),
         {
@@ -165,6 +165,7 @@ MERGES: Final = (
             "nominal_end": ("time", _most("nominal_end")),
             "user_name": ("text", _least("user_name")),
             "statement": ("text", _most("statement")),
+            "heartbeat_ms": ("count", _most("heartbeat_ms")),
         },
     ),
     Merge(

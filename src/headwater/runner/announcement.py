@@ -26,13 +26,14 @@ _CLASSIFIED_BY = {
 
 
 class Announcement(msgspec.Struct, frozen=True, kw_only=True):
-    """The events of one run of one package. `making`: the instances of entities that it makes, if given."""
+    """The events of one run of one package. `making`: the instances of entities that it makes, if given. `beat`: seconds between signs of life."""
 
     manifest: Manifest
     run_id: str
     parent: Parent | None = None
     code: CodeVersion | None = None
     making: Making | None = None
+    beat: float | None = None
 
     def start(self, *, reported: bool = False) -> dict[str, Any]:
         """Return START, with everything known before the program begins. `reported`: instances are reported apart from events."""
@@ -46,7 +47,7 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
                 event.dataset(*_name(each), facets=declared_facets(each, self._entity_of(each)))
                 for each in manifest.outputs
             ],
-            run_facets=self._run_facets() | self._period_facet(reported),
+            run_facets=self._run_facets() | self._period_facet(reported) | self._heartbeat_facet(),
             job_facets=self._job_facets(),
         )
 
@@ -83,6 +84,9 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
     def _parent_facet(self) -> dict[str, event.Facet]:
         # On every event: a server that missed the START still knows where the run belongs.
         return {"parent": event.parent(self.parent.run_id, self.parent.job, self.parent.root)} if self.parent else {}
+
+    def _heartbeat_facet(self) -> dict[str, event.Facet]:
+        return {"headwater_heartbeat": event.facet("headwater_heartbeat", seconds=self.beat)} if self.beat else {}
 
     def _period_facet(self, reported: bool) -> dict[str, event.Facet]:
         return {"headwater_period": self.making.facet(reported=reported)} if self.making else {}

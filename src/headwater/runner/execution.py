@@ -67,7 +67,8 @@ def execute(
     run_id = event.run_id()
     parent = context.parent(env)
     code = code_version.read(manifest.folder)
-    say = Announcement(manifest=manifest, run_id=run_id, parent=parent, code=code, making=making)
+    beat = (manifest.heartbeat if heartbeat is None else heartbeat) or None
+    say = Announcement(manifest=manifest, run_id=run_id, parent=parent, code=code, making=making, beat=beat)
     reporting = Reporting(server, making, run_id) if server and making and making.instances else None
     began = time.time()
     # Reported before START: START says whether the server must take the instances from events.
@@ -86,7 +87,7 @@ def execute(
                 env=changed_env,
                 grace=grace,
                 on_beat=lambda: out.emit(say.running()),
-                beat=(manifest.heartbeat if heartbeat is None else heartbeat) or None,
+                beat=beat,
             )
     except OSError as error:  # a too long command line, no memory for a process
         ended = Ended(_CANNOT_START, None, f"{type(error).__name__}: {error}", time.time() - began)

@@ -162,6 +162,8 @@ create table runs (
   -- The actor and the kind of statement of a run, where its events report them; and the log by time of arrival, for questions about a window of it.
   user_name text,
   statement text,
+  -- Milliseconds between two events that a run announced (`headwater_heartbeat`); null: it announced none, and its silence means nothing.
+  heartbeat_ms bigint,
   primary key (run_id, job_id)
 ) with (fillfactor = 70);
 create index runs_by_job on runs (job_id, first_event_at desc, run_id);

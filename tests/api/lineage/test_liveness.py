@@ -65,6 +65,31 @@ def test_a_batch_run_far_over_its_usual_time_and_silent_is_stalled(client: Any) 
     assert client.get("/api/v2/runs", stalled="true", state="FAILED").json()["total"] == 0
 
 
+def test_a_run_that_missed_three_announced_signs_of_life_is_lost_until_it_speaks(client: Any) -> None:
+    alive = {"headwater_heartbeat": facet(seconds=60)}
+    send(
+        client,
+        run_event("START", 1, "app", at=ago(minutes=9), run_facets=alive),
+        run_event("START", 2, "app", at=ago(minutes=9), run_facets=alive),
+        run_event("RUNNING", 2, "app", at=ago(minutes=2), run_facets=alive),
+        run_event("START", 3, "stream", at=ago(minutes=4), run_facets=alive, job_facets=STREAM),
+        run_event("START", 4, "other", at=ago(minutes=9)),
+        run_event("START", 5, "bad", at=ago(minutes=9), run_facets={"headwater_heartbeat": facet(seconds=-1)}),
+        run_event("START", 6, "ended", at=ago(minutes=9), run_facets=alive),
+        run_event("COMPLETE", 6, "ended", at=ago(minutes=8)),
+    )
+    assert [run(client, i)["lost"] for i in range(1, 7)] == [True, False, True, False, False, False]
+    told = run(client, 1)
+    assert (told["state"], told["stalled"]) == ("RUNNING", True)
+    assert told["stalled_reason"] == "lost: no event for 9 min; it announced one every 60 s"
+    assert {one["id"] for one in client.get("/api/v2/runs", stalled="true").json()["runs"]} == {
+        RUN.format(1),
+        RUN.format(3),
+    }
+    send(client, run_event("RUNNING", 1, "app", at=ago(seconds=5), run_facets=alive))
+    assert (run(client, 1)["lost"], run(client, 1)["stalled_reason"]) == (False, None)
+
+
 def test_without_a_history_a_day_of_silence_is_too_long(client: Any) -> None:
     send(client, run_event("START", 1, "new", at=ago(hours=23)), run_event("START", 2, "new", at=ago(hours=26)))
     assert [run(client, i)["stalled"] for i in (1, 2)] == [False, True]

@@ -3874,6 +3874,8 @@ export interface components {
             /** @default false */
             stalled: boolean;
             stalled_reason: string | null;
+            /** @default false */
+            lost: boolean;
             statement: string | null;
             user: string | null;
             facets: {
@@ -5000,6 +5002,8 @@ export interface components {
             /** @default false */
             stalled: boolean;
             stalled_reason: string | null;
+            /** @default false */
+            lost: boolean;
             statement: string | null;
             user: string | null;
         };

@@ -1,4 +1,6 @@
-"""The liveness of runs that have not ended: alive or stalled. Only batch runs stall: a stream ends when it is stopped.
+"""The liveness of runs that have not ended: alive, stalled or lost. Only batch runs stall: a stream ends when it is stopped.
+
+A run is lost when it announced signs of life (`headwater_heartbeat`) and three were missed, be it a batch or a stream. A later event undoes that.
 
 A batch run is stalled when it has run far longer than its job's runs do and has sent no event for as long; if the job has too few
 runs to compare, when it has sent none for a day. A stream (`jobType.processingType` is STREAMING or SERVICE) is never stalled.
@@ -20,15 +22,17 @@ from headwater.store.lineage.runs import RunRow
 _RUNS = 30
 _ENOUGH = 3
 _DAY = dt.timedelta(days=1)
+_MISSED = 3
 # Shorter silences are normal: a cluster may take its time to start.
 _PATIENCE = dt.timedelta(minutes=10)
 
 
 class Liveness(msgspec.Struct, frozen=True):
-    """`stalled`: why the run is thought to be; None when it is not."""
+    """`stalled`: why the run is thought to be; None when it is not. `lost`: the same; a lost run is stalled, too."""
 
     streaming: bool
     stalled: str | None = None
+    lost: str | None = None
 
 
 async def load(
@@ -44,15 +48,24 @@ async def load(
     streams = {job for job, body in job_types.items() if known.streaming(body)}
     running = {row.job_id for row in rows if row.state == RunState.RUNNING and row.job_id not in streams}
     past = await durations.of_jobs(connection, running, _RUNS)
-    return {
-        (row.run_id, row.job_id): Liveness(
-            row.job_id in streams,
-            stalled(row.began, row.last_event_at, now, past[row.job_id].took if row.job_id in past else ())
-            if row.job_id in running and row.state == RunState.RUNNING
-            else None,
-        )
-        for row in rows
-    }
+    found = {}
+    for row in rows:
+        gone = lost(row, now)
+        silent = None
+        if gone is None and row.heartbeat_ms is None and row.job_id in running and row.state == RunState.RUNNING:
+            silent = stalled(row.began, row.last_event_at, now, past[row.job_id].took if row.job_id in past else ())
+        found[row.run_id, row.job_id] = Liveness(row.job_id in streams, gone or silent, gone)
+    return found
+
+
+def lost(row: RunRow, now: dt.datetime) -> str | None:
+    """Return why a run that has not ended is thought to be lost, or None. A run that announced no signs of life is never lost."""
+    if row.state != RunState.RUNNING or row.heartbeat_ms is None:
+        return None
+    silent = now - row.last_event_at
+    if silent <= dt.timedelta(milliseconds=_MISSED * row.heartbeat_ms):
+        return None
+    return f"lost: no event for {_words(silent)}; it announced one every {row.heartbeat_ms / 1000:g} s"
 
 
 def stalled(began: dt.datetime, spoke: dt.datetime, now: dt.datetime, took: Sequence[float]) -> str | None:

@@ -32,7 +32,7 @@ class RunRef(msgspec.Struct):
 
 
 class Run(msgspec.Struct, kw_only=True):
-    """One run of one job. `effective_state` is the worst of its own and of those below it."""
+    """One run of one job. `effective_state` is the worst of its own and of those below it. `lost`: it missed three signs of life it announced."""
 
     id: str
     external_id: str | None
@@ -50,6 +50,7 @@ class Run(msgspec.Struct, kw_only=True):
     streaming: bool = False
     stalled: bool = False
     stalled_reason: str | None = None
+    lost: bool = False
     statement: str | None = None
     user: str | None = None
 
@@ -188,6 +189,7 @@ def _values(
         "streaming": alive.streaming,
         "stalled": alive.stalled is not None,
         "stalled_reason": alive.stalled,
+        "lost": alive.lost is not None,
         "statement": row.statement,
         "user": node.user_of(row, ownership),
     }

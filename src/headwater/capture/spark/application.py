@@ -15,16 +15,19 @@ from headwater.client import context, current, event
 class Application:
     """The owner of a SparkContext's query runs, and what it has reported as read by the driver."""
 
-    def __init__(self, emitter: Emitter, namespace: str, name: str, version: str, details: dict[str, Any]) -> None:
+    def __init__(
+        self, emitter: Emitter, namespace: str, name: str, version: str, details: dict[str, Any], heartbeat: float = 0
+    ) -> None:
         self.emitter = emitter
+        self._alive = emission.heartbeat(heartbeat)
         self.version = version
         given = current.inherited()  # a step may begin and end around this
         self.own_run = given is None
         self.owner = given or context.own(event.run_id(), (namespace, name))
-        self._ended = False
+        self.ended = False
         self._reported: set[str] = set()
         if self.own_run:
-            facets = {**emission.engine(version), **emission.spark(**details)}
+            facets = {**emission.engine(version), **emission.spark(**details), **self._alive}
             self._emit("START", run_facets=facets, job_facets=emission.job_type(False, "APPLICATION"))
 
     def owner_at(self, milliseconds: int) -> context.Parent:
@@ -43,20 +46,34 @@ class Application:
         facets = emission.lineage(entries)
         self.emitter.emit(event.run("RUNNING", run_id=owner.run_id, job=owner.job, inputs=inputs, job_facets=facets))
 
+    def beat(self) -> None:
+        """Say that the application runs."""
+        if self.own_run and not self.ended:
+            self._emit("RUNNING", run_facets=self._alive)
+
+    def abort(self, reason: str) -> None:
+        """End the application, which was stopped from outside."""
+        if self.ended:
+            return
+        self.ended = True
+        if self.own_run:
+            self._emit("ABORT", run_facets={**emission.engine(self.version), **emission.error(reason, "")})
+
     def died(self) -> type | None:
         """Return the type of the exception that ended the program: Python sets `sys.last_type` then."""
         return getattr(sys, "last_type", None)
 
     def end(self) -> None:
-        """End the application. FAIL if an exception ended the program."""
-        if self._ended:
+        """End the application. FAIL if an exception ended the program, ABORT if Ctrl-C did."""
+        if self.ended:
             return
-        self._ended = True
+        self.ended = True
         if not self.own_run:
             return
         died = self.died()
         facets = emission.error(f"{died.__name__}: {getattr(sys, 'last_value', '')}", "") if died else {}
-        self._emit("FAIL" if died else "COMPLETE", run_facets={**emission.engine(self.version), **facets})
+        state = "COMPLETE" if died is None else "ABORT" if issubclass(died, KeyboardInterrupt) else "FAIL"
+        self._emit(state, run_facets={**emission.engine(self.version), **facets})
 
     def _emit(self, kind: str, **parts: Any) -> None:
         self.emitter.emit(event.run(kind, run_id=self.owner.run_id, job=self.owner.job, **parts))

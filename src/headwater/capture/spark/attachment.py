@@ -8,6 +8,7 @@ import contextlib
 import logging
 import os
 import threading
+import time
 import uuid
 import weakref
 from typing import Any
@@ -18,12 +19,15 @@ from headwater.capture.spark.collector import END, Collector
 from headwater.capture.spark.config import Config
 from headwater.capture.spark.emission import Emitter
 from headwater.capture.spark.listener import Inbox
-from headwater.client import emitter_from_environment
+from headwater.client import emitter_from_environment, stopping
 
 log = logging.getLogger("headwater")
 
 _attached: "weakref.WeakKeyDictionary[Any, Attachment]" = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
+
+
+_GONE = "the JVM of the driver ended"
 
 
 class Attachment:
@@ -32,6 +36,7 @@ class Attachment:
     def __init__(self, emitter: Emitter | None = None) -> None:
         self.emitter = emitter
         self.active = False
+        self._gone = False  # the JVM no longer answers
         self._pid = os.getpid()
         self._inbox: Inbox | None = None
         self._application: Application | None = None
@@ -61,7 +66,8 @@ class Attachment:
             self._reached[token] = reached
             self._inbox.mark(token)
             drained = self._wait(reached, timeout) or not self._listening()
-        except Exception:  # noqa: BLE001 - the JVM is gone
+        except Exception:  # noqa: BLE001 - py4j raises its own kinds
+            self._gone = True
             drained = False
         return drained
 
@@ -95,7 +101,9 @@ class Attachment:
             "master": str(sc.master),
             "deployMode": str(sc.getConf().get("spark.submit.deployMode", "client")),
         }
-        self._application = Application(self.emitter, config.namespace, str(sc.appName), str(sc.version), details)
+        self._application = Application(
+            self.emitter, config.namespace, str(sc.appName), str(sc.version), details, config.heartbeat
+        )
         self._inbox = Inbox(sc, config.queue)
         self._collector = Collector(sc._jvm, self._inbox.quiet, self._application, config, details)
         self.active = True
@@ -104,6 +112,7 @@ class Attachment:
         )
         self._thread.start()
         atexit.register(self._finish)
+        stopping.before_death(self._stopped)
 
     def _listen(self, collector: Collector) -> None:
         """Take events in order and answer tokens, until the application or the JVM ends. Runs as the thread."""
@@ -118,7 +127,10 @@ class Attachment:
                 # An ended JVM is the ordinary end; anything else would silently stop capture.
                 if not isinstance(error, OSError) and type(error).__name__ != "Py4JNetworkError":
                     log.warning("headwater capture: stopped: %s: %s", type(error).__name__, str(error)[:300])
+                self._gone = True
+                collector.abort(_GONE)
                 break
+            collector.beat(time.monotonic())
             for place, (kind, item) in enumerate(items):
                 following = items[place + 1][0] if place + 1 < len(items) else ""
                 if not kind:
@@ -135,7 +147,16 @@ class Attachment:
             return
         self._drain(self._config.patience)
         # The emitter delivers, with its own time limit, which also holds for a server that is down.
+        if name := stopping.stopped_by():
+            self._collector.abort(f"the program was stopped by {name}")
+        elif self._gone:
+            self._collector.abort(_GONE)
         self._collector.end()
+
+    def _stopped(self, signal_name: str) -> None:
+        """Abort everything that runs, before a signal ends the program."""
+        if os.getpid() == self._pid and self._collector is not None and self.active:
+            self._collector.abort(f"the program was stopped by {signal_name}")
 
 
 def attach(spark: Any, *, emitter: Emitter | None = None) -> Attachment:

@@ -7,7 +7,9 @@ Never raises: what cannot be read is skipped and logged once.
 """
 
 import logging
+import time
 from collections import OrderedDict
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -88,6 +90,7 @@ class Collector:
         # Columns of plans that Spark cuts off (checkpoints, micro-batches), by ExprId.
         self.known: OrderedDict[int, tuple[Dependencies, Leaves]] = OrderedDict()
         self._said: set[str] = set()
+        self._beat_at = time.monotonic()
 
     def take(self, kind: str, happening: Any, *, over: bool = False) -> bool:
         """Handle one event of Spark's listener bus, of the class `kind`. False if it was the end of the application.
@@ -102,6 +105,8 @@ class Collector:
             elif kind in self.streams.kinds:
                 self.streams.take(kind, happening)
             elif kind == "SparkListenerApplicationEnd":
+                if self._dies():
+                    self.abort("the driver was stopped")
                 self.end()
                 return False
         except Exception as error:  # noqa: BLE001 - capture never harms its host
@@ -110,8 +115,43 @@ class Collector:
 
     def end(self) -> None:
         """End the application and every running stream."""
+        if self.application.ended:
+            return
+        self._abort_queries("the program ended before the query did")
         self.streams.end(died=self.application.died() is not None)
         self.application.end()
+
+    def abort(self, reason: str) -> None:
+        """End everything that runs: the program was stopped from outside, or its JVM died. Asks the JVM nothing. Does nothing after an end."""
+        if self.application.ended:
+            return
+        self._abort_queries(reason)
+        self.streams.end(died=True, reason=reason)
+        self.application.abort(reason)
+
+    def _abort_queries(self, reason: str) -> None:
+        for execution in list(self.live.values()):
+            if execution.announced and execution.stream < 0:
+                self.teller.tell("ABORT", self._query(execution), datetime.now(UTC), facets=emission.error(reason, ""))
+        self.live.clear()
+
+    def beat(self, now: float) -> None:
+        """Send the announced signs of life, if they are due. `now`: seconds of a clock that never goes back."""
+        if not self.config.heartbeat or now - self._beat_at < self.config.heartbeat or self.application.ended:
+            return
+        self._beat_at = now
+        self.application.beat()
+        for execution in list(self.live.values()):
+            if execution.announced and execution.stream < 0:
+                self.teller.beat(self._query(execution))
+        self.streams.beat()
+
+    def _dies(self) -> bool:
+        """Return whether the application ends because its JVM was stopped from outside (YARN, Kubernetes, `kill`), not by the program."""
+        try:
+            return bool(self.jvm.org.apache.spark.util.ShutdownHookManager.inShutdown())
+        except Exception:  # noqa: BLE001 - it no longer answers
+            return True
 
     # --- the two ends of an execution
 

@@ -26,6 +26,8 @@ class Config(msgspec.Struct, frozen=True):
     largest_lineage: int = 20_000
     # Seconds between two progress events of a streaming query; its end is reported at once.
     stream_seconds: float = 60.0
+    # Seconds between two signs of life of everything that runs; 0: none, and none is announced.
+    heartbeat: float = 60.0
     # Seconds that the end of the program may wait for outstanding events.
     patience: float = 10.0
 
@@ -47,6 +49,7 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Config:
         largest_plan=int(number("HEADWATER_SPARK_LARGEST_PLAN", default.largest_plan)),
         largest_lineage=int(number("HEADWATER_SPARK_LARGEST_LINEAGE", default.largest_lineage)),
         stream_seconds=number("HEADWATER_SPARK_STREAM_SECONDS", default.stream_seconds),
+        heartbeat=max(0.0, number("HEADWATER_SPARK_HEARTBEAT", default.heartbeat)),
         patience=number("HEADWATER_SPARK_PATIENCE", default.patience),
     )
 

@@ -62,6 +62,11 @@ def spark(**values: Any) -> Facets:
     }
 
 
+def heartbeat(seconds: float) -> Facets:
+    """Announce that a run sends an event at least this often until it ends."""
+    return {"headwater_heartbeat": event.facet("headwater_heartbeat", seconds=seconds)} if seconds else {}
+
+
 def warnings(texts: list[str]) -> Facets:
     return {"headwater_warnings": event.facet("headwater_warnings", warnings=texts)} if texts else {}
 

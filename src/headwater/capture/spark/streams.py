@@ -95,12 +95,19 @@ class Streams:
                 for written in stream.written.values():
                     self._tell("FAIL" if failure else "COMPLETE", stream, written, _now(), facets)
 
-    def end(self, *, died: bool) -> None:
-        """End all running streams with the application, which ended or died."""
+    def end(self, *, died: bool, reason: str = "") -> None:
+        """End all running streams with the application, which ended or died (`reason`: of what)."""
+        facets = emission.error(reason, "") if reason else None
+        for stream in list(self._streams.values()):
+            for written in stream.written.values():
+                self._tell("ABORT" if died else "COMPLETE", stream, written, _now(), facets)
+        self._streams.clear()
+
+    def beat(self) -> None:
+        """Say of every stream that it runs."""
         for stream in self._streams.values():
             for written in stream.written.values():
-                self._tell("ABORT" if died else "COMPLETE", stream, written, _now())
-        self._streams.clear()
+                self._teller.beat(written.query)
 
     def _further(self, progress: dict[str, Any]) -> None:
         stream = self._streams.get(progress["runId"])

@@ -57,18 +57,19 @@ class Teller:
         outputs = emission.output(write, found, metrics, self._config.largest_lineage, written_to)
         inputs = emission.inputs(found.inputs, found.leaves, metrics, read_to) if found else []
         owner = query.parent or self._application.owner
+        alive = emission.heartbeat(self._config.heartbeat) if kind in {"START", "RUNNING"} else {}
         run_facets = {
+            **alive,
             **emission.parent_facets(owner, self._application.version),
             **emission.spark(**self._details, **query.spark),
             **emission.warnings(found.warnings if found else []),
             **(facets or {}),
         }
-        name = f"{owner.job_name}.{names.short(write.target.name)}"
         self._application.emitter.emit(
             event.run(
                 kind,
                 run_id=query.run_id,
-                job=(owner.job_namespace, name),
+                job=_job(owner, write.target.name),
                 inputs=inputs,
                 outputs=outputs,
                 run_facets=run_facets,
@@ -76,3 +77,16 @@ class Teller:
                 event_time=when,
             )
         )
+
+    def beat(self, query: Query) -> None:
+        """Say that the run of a query has not ended."""
+        if query.write.target is None:
+            return
+        owner = query.parent or self._application.owner
+        facets = emission.heartbeat(self._config.heartbeat)
+        job = _job(owner, query.write.target.name)
+        self._application.emitter.emit(event.run("RUNNING", run_id=query.run_id, job=job, run_facets=facets))
+
+
+def _job(owner: Parent, target: str) -> tuple[str, str]:
+    return owner.job_namespace, f"{owner.job_name}.{names.short(target)}"

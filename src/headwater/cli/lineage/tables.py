@@ -76,5 +76,7 @@ def print_run(run: dict[str, Any]) -> None:
     ]
     if run.get("error"):
         rows.append(("  error", run["error"]))
+    if run.get("stalled_reason"):
+        rows.append(("  silent", run["stalled_reason"]))
     for key, value in rows:
         output.line(f"{key:<12}{output.printable(value)}", output.STATE_STYLES.get(value) if "status" in key else None)

@@ -26,6 +26,7 @@ from headwater.model.checks import ASSERTIONS
 from headwater.model.column_sets import ColumnSet, column_set
 from headwater.model.event import DatasetReport, Event, Facets, Warning
 from headwater.model.facets import LineageEntry
+from headwater.model.heartbeat import heartbeat_ms
 from headwater.model.identity import Identity
 from headwater.model.lineage import Origin
 from headwater.model.names import LONGEST, DatasetName, JobName, bounded
@@ -155,8 +156,7 @@ class _Projection:
         self.add_column_lineage(dataset, declaration, dataset, facets, static=True)
         if entry is not None:
             for source in _source_datasets(entry):
-                source_id, _ = self.add_dataset(source)
-                self.add_edge(dataset, declaration, source_id, "in", declared=True, static=True)
+                self.add_edge(dataset, declaration, self.add_dataset(source)[0], "in", declared=True, static=True)
             columns = column_set(entry.inputs, self.decoder.identity)
             self.add_columns(dataset, declaration, dataset, Origin.EXPLICIT, columns)
 
@@ -187,6 +187,7 @@ class _Projection:
                 nominal_end=nominal_end,
                 user_name=user_of(event.run_facets),
                 statement=self.decode("job.facets.sql", event.job_facets.get("sql"), "statement"),
+                heartbeat_ms=heartbeat_ms(event.run_facets),
             )
         )
 
@@ -236,8 +237,7 @@ class _Projection:
         self, job: uuid.UUID, run: uuid.UUID, direction: str, report: DatasetReport, correlation: Correlation | None
     ) -> None:
         """Add one input or output of a run; for an output, also its version and column lineage."""
-        dataset, part = self.add_dataset(report.name)
-        declared = DECLARED in report.facets
+        (dataset, part), declared = self.add_dataset(report.name), DECLARED in report.facets
         facets = self.add_dataset_facets(dataset, report.facets, read=direction == "in")
         if correlation is not None:
             correlation.add_dataset(direction, dataset, part, facets.external_version, report.io_facets)

@@ -108,6 +108,7 @@ class RunRow(Row, frozen=True):
     nominal_end: dt.datetime | None = None
     user_name: str | None = None
     statement: str | None = None
+    heartbeat_ms: int | None = None
 
 
 class ReportRow(Row, frozen=True):

@@ -35,6 +35,8 @@ class RunRow(msgspec.Struct, frozen=True, gc=False):
     nominal_end: dt.datetime | None
     user: str | None = None
     statement: str | None = None
+    heartbeat_ms: int | None = None
+    """Milliseconds between two events that the run announced; None: it announced none."""
 
     @property
     def key(self) -> RunKey:

@@ -94,16 +94,17 @@ on conflict (name, url) do update set first_seen = excluded.first_seen where exc
 
 -- name: upsert_runs :many
 -- Add or update runs: the state of highest rank, the earliest start, the latest end, the latest reported parent.
-insert into runs as t (run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, nominal_start, nominal_end, user_name, statement, parent_run_id, parent_job_id, parent_at, parent_digest)
-select run_id, job_id, min(external_id), max(state), min(at), max(at), min(started_at), max(ended_at), min(nominal_start), max(nominal_end), min(user_name), max(statement),
+insert into runs as t (run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, nominal_start, nominal_end, user_name, statement, heartbeat_ms, parent_run_id, parent_job_id, parent_at, parent_digest)
+select run_id, job_id, min(external_id), max(state), min(at), max(at), min(started_at), max(ended_at), min(nominal_start), max(nominal_end), min(user_name), max(statement), max(heartbeat_ms),
        (array_agg(parent_run_id order by at desc, digest desc) filter (where parent_run_id is not null))[1],
        (array_agg(parent_job_id order by at desc, digest desc) filter (where parent_run_id is not null))[1],
        (array_agg(at order by at desc, digest desc) filter (where parent_run_id is not null))[1],
        (array_agg(digest order by at desc, digest desc) filter (where parent_run_id is not null))[1]
 from unnest(%(run_id)b::uuid[], %(job_id)b::uuid[], %(external_id)b::text[], %(state)b::int2[], %(at)b::timestamptz[], %(digest)b::bytea[],
             %(started_at)b::timestamptz[], %(ended_at)b::timestamptz[], %(parent_run_id)b::uuid[], %(parent_job_id)b::uuid[],
-            %(nominal_start)b::timestamptz[], %(nominal_end)b::timestamptz[], %(user_name)b::text[], %(statement)b::text[])
-     as u (run_id, job_id, external_id, state, at, digest, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement)
+            %(nominal_start)b::timestamptz[], %(nominal_end)b::timestamptz[], %(user_name)b::text[], %(statement)b::text[],
+            %(heartbeat_ms)b::int8[])
+     as u (run_id, job_id, external_id, state, at, digest, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement, heartbeat_ms)
 group by run_id, job_id order by run_id, job_id
 on conflict (run_id, job_id) do update set
   external_id = least(t.external_id, excluded.external_id),
@@ -116,6 +117,7 @@ on conflict (run_id, job_id) do update set
   nominal_end = greatest(t.nominal_end, excluded.nominal_end),
   user_name = least(t.user_name, excluded.user_name),
   statement = greatest(t.statement, excluded.statement),
+  heartbeat_ms = greatest(t.heartbeat_ms, excluded.heartbeat_ms),
   (parent_run_id, parent_job_id, parent_at, parent_digest) = (
     select e.run_id, e.job_id, e.at, e.digest
     from (values (excluded.parent_run_id, excluded.parent_job_id, excluded.parent_at, excluded.parent_digest),
@@ -124,8 +126,8 @@ on conflict (run_id, job_id) do update set
 where excluded.first_event_at < t.first_event_at or excluded.last_event_at > t.last_event_at or excluded.state > t.state
    or (least(t.external_id, excluded.external_id), least(t.started_at, excluded.started_at), greatest(t.ended_at, excluded.ended_at),
        least(t.nominal_start, excluded.nominal_start), greatest(t.nominal_end, excluded.nominal_end),
-       least(t.user_name, excluded.user_name), greatest(t.statement, excluded.statement))
-      is distinct from (t.external_id, t.started_at, t.ended_at, t.nominal_start, t.nominal_end, t.user_name, t.statement)
+       least(t.user_name, excluded.user_name), greatest(t.statement, excluded.statement), greatest(t.heartbeat_ms, excluded.heartbeat_ms))
+      is distinct from (t.external_id, t.started_at, t.ended_at, t.nominal_start, t.nominal_end, t.user_name, t.statement, t.heartbeat_ms)
    or excluded.parent_at is not null and (t.parent_at is null or (excluded.parent_at, excluded.parent_digest) > (t.parent_at, t.parent_digest))
 returning run_id, xmax = 0
 

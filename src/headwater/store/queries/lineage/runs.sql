@@ -1,6 +1,6 @@
 -- name: page :many
 -- Runs, the latest first.
-select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement from runs
+select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement, heartbeat_ms from runs
 where (%(job_id)s::uuid is null or job_id = %(job_id)s) and (%(state)s::int is null or state = %(state)s) and (%(parent)s::uuid is null or parent_run_id = %(parent)s)
 order by coalesce(started_at, first_event_at) desc, run_id limit %(limit)s offset %(offset)s
 
@@ -11,18 +11,18 @@ where (%(job_id)s::uuid is null or job_id = %(job_id)s) and (%(state)s::int is n
 
 -- name: open :many
 -- Runs that have not ended, those silent for longest first.
-select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement from runs
+select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement, heartbeat_ms from runs
 where state = 2 and (%(job_id)s::uuid is null or job_id = %(job_id)s) and (%(parent)s::uuid is null or parent_run_id = %(parent)s)
 order by last_event_at, run_id limit %(limit)s
 
 -- name: by_run_id :many
 -- The run with this id, in each job that has it.
-select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement from runs
+select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement, heartbeat_ms from runs
 where run_id = %(run_id)s order by job_id
 
 -- name: by_run_ids :many
 -- Runs with these ids, in each job that has them.
-select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement from runs
+select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement, heartbeat_ms from runs
 where run_id = any(%(ids)b) order by run_id, job_id
 
 -- name: by_part :many
@@ -45,7 +45,7 @@ select b.root, max(r.state) filter (where r.state <= 5), count(*) from below b j
 -- name: latest_of_jobs :many
 -- The latest run of each of these jobs as of a time.
 select l.* from unnest(%(ids)b::uuid[]) as j (id) cross join lateral (
-  select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement from runs
+  select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement, heartbeat_ms from runs
   where job_id = j.id and first_event_at <= %(as_of)s order by first_event_at desc, run_id limit 1) l
 
 -- name: datasets :many
