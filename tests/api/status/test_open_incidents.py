@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from tests.events import RUN, encoded, facet, parent, run_event
 from tests.fixtures.app import Client
+from typer.testing import CliRunner
+
+from headwater.cli.program import program
 
 NOW = dt.datetime.now(dt.UTC).replace(microsecond=0)
 CHAIN = (("load", "/src", "/raw"), ("clean", "/raw", "/clean"), ("report", "/clean", "/report"))
@@ -116,3 +119,28 @@ def test_jobs_that_read_each_other_are_one_entry(client: Client) -> None:
 def test_what_makes_no_sense(client: Client) -> None:
     assert client.get("/api/v2/open-incidents", kind="sad").status_code == 400
     assert ask(client, limit=0)["incidents"] == []
+
+
+def test_the_overview_has_what_needs_a_person(hourly: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Incidents by kind, the worst first; events with warnings; coverage; each line within 100 columns."""
+    send(hourly, "FAIL", "load" + "_very_long" * 12, "/src", "/raw", 1)
+    odd = run_event("COMPLETE", 9_999, "odd", [], ["/odd"], at=(NOW + dt.timedelta(days=2)).isoformat())
+    assert hourly.post("/api/v1/lineage", encoded(odd)).status_code == 201
+    found = hourly.get("/api/v2/overview").json()
+    assert found["incidents"] == ask(hourly)["counts"]
+    assert found["first"] == ask(hourly, limit=10)["incidents"]
+    assert found["first"][0]["kind"] == "failed"
+    assert found["events"]["warnings"]["future_time"] == 1
+    assert found["coverage"] == hourly.get("/api/v2/coverage").json()
+    assert hourly.get("/api/v2/overview", limit=0).json()["first"] == []
+
+    def get(_url: Any, path: str, **question: Any) -> Any:
+        return hourly.get(path, **question).json()
+
+    monkeypatch.setattr("headwater.cli.server.get", get)
+    lines = CliRunner().invoke(program, ["status"], catch_exceptions=False).output.splitlines()
+    assert lines[0] == "Needs you"
+    assert lines[1].startswith("  failed    load_very")
+    assert all(len(line) <= 100 for line in lines[: lines.index("")])
+    assert "  incidents   1 failed, 1 late  headwater incident open" in lines
+    assert "overview" in json.loads(CliRunner().invoke(program, ["status", "--json"], catch_exceptions=False).output)

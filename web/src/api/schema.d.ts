@@ -669,6 +669,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetOverview */
+        get: operations["ApiV2OverviewGetOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/incidents": {
         parameters: {
             query?: never;
@@ -3224,6 +3241,15 @@ export interface components {
             /** @default  */
             note: string;
         };
+        /** OddEvents */
+        OddEvents: {
+            /** Format: date-time */
+            since: string;
+            events: number;
+            warnings: {
+                [key: string]: number;
+            };
+        };
         /** Oddity */
         Oddity: {
             code: string;
@@ -3317,6 +3343,17 @@ export interface components {
             facets: {
                 [key: string]: unknown;
             };
+        };
+        /** Overview */
+        Overview: {
+            incidents: {
+                [key: string]: number;
+            };
+            first: components["schemas"]["OpenIncident"][];
+            silent: components["schemas"]["StaleSource"][];
+            more_silent: number;
+            events: components["schemas"]["OddEvents"];
+            coverage: components["schemas"]["Coverage"];
         };
         /** Owner */
         Owner: {
@@ -5402,6 +5439,7 @@ export type NewOrigin = components['schemas']['NewOrigin'];
 export type Node = components['schemas']['Node'];
 export type Nodes = components['schemas']['Nodes'];
 export type Note = components['schemas']['Note'];
+export type OddEvents = components['schemas']['OddEvents'];
 export type Oddity = components['schemas']['Oddity'];
 export type OfEntity = components['schemas']['OfEntity'];
 export type OneEntity = components['schemas']['OneEntity'];
@@ -5413,6 +5451,7 @@ export type OpenIncidents = components['schemas']['OpenIncidents'];
 export type OpenedIncident = components['schemas']['OpenedIncident'];
 export type OriginView = components['schemas']['OriginView'];
 export type OutputDatasetVersion = components['schemas']['OutputDatasetVersion'];
+export type Overview = components['schemas']['Overview'];
 export type Owner = components['schemas']['Owner'];
 export type OwnerBody = components['schemas']['OwnerBody'];
 export type PackageStatement = components['schemas']['PackageStatement'];
@@ -6752,6 +6791,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OpenIncidents"];
+                };
+            };
+        };
+    };
+    ApiV2OverviewGetOverview: {
+        parameters: {
+            query?: {
+                /** @description List at most this many of each. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
                 };
             };
         };

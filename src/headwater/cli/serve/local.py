@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -155,45 +155,39 @@ def down(json: Json = False) -> None:
 
 def status(url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None, json: Json = False) -> None:
     """Show whether the server answers, what it holds, and what waits to be sent to it."""
-    from headwater.client import config
-    from headwater.client.backlog import total
-
-    answer = server.get(url, "/api/v2/status")
-    spool = total(config.destination())
+    answer = read_state(url)
     if json:
         import msgspec
 
-        output.raw(
-            msgspec.json.encode(
-                {**answer, "url": server.address(url), "spool": {"events": spool.events, "bytes": spool.bytes}}
-            )
-        )
-        return
+        output.raw(msgspec.json.encode(answer))
+    else:
+        print_state(answer)
+
+
+def read_state(url: str | None) -> dict[str, Any]:
+    """Return what the server says of itself, with its address and what waits in the local spool."""
+    from headwater.client import config
+    from headwater.client.backlog import total
+
+    answer, spool = server.get(url, "/api/v2/status"), total(config.destination())
+    return {**answer, "url": server.address(url), "spool": {"events": spool.events, "bytes": spool.bytes}}
+
+
+def print_state(answer: dict[str, Any]) -> None:
+    from headwater.client import config
+
+    begun, last = output.moment(answer["started_at"]), output.moment(answer["events"]["last_received_at"])
+    database, spool = answer["database"], answer["spool"]
     output.table(
         ("", ""),
         [
-            (
-                "server",
-                f"{server.address(url)}  (version {answer['version']}, since {output.moment(answer['started_at'])} UTC)",
-            ),
-            (
-                "database",
-                f"PostgreSQL {answer['database']['version']}, {output.size(answer['database']['size_bytes'])}",
-            ),
-            (
-                "events",
-                f"{answer['events']['total']:,}  (last {output.moment(answer['events']['last_received_at']) or 'never'})",
-            ),
+            ("server", f"{answer['url']}  (version {answer['version']}, since {begun} UTC)"),
+            ("database", f"PostgreSQL {database['version']}, {output.size(database['size_bytes'])}"),
+            ("events", f"{answer['events']['total']:,}  (last {last or 'never'})"),
             ("holds", "{datasets:,} datasets, {jobs:,} jobs, {runs:,} runs".format(**answer["counts"])),
-            ("spool", f"{spool.events:,} events wait in {config.destination().spool}"),
-            ("needs you", _needs(server.get(url, "/api/v2/open-incidents", limit=1)["counts"])),
+            ("spool", f"{spool['events']:,} events wait in {config.destination().spool}"),
         ],
     )
-
-
-def _needs(counts: dict[str, int]) -> str:
-    some = ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
-    return f"{some}  (headwater incident open)" if some else "nothing"
 
 
 def serve() -> None:

@@ -22,6 +22,7 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The incident's id.")]
 
 _STATES = {"open": "bold red", "fixed": "yellow", "retracted": "dim"}
 _KINDS = ("tainted", "inherited", "repaired", "wont_fix")
+KIND_STYLES = {"wrong": "bold red", "failed": "red", "doubted": "red", "late": "yellow", "stalled": "yellow"}
 
 
 @incident.command("list")
@@ -107,7 +108,7 @@ def open_(
             )
             for one in found["incidents"]
         ],
-        styles={1: {"wrong": "bold red", "failed": "red", "doubted": "red", "late": "yellow", "stalled": "yellow"}},
+        styles={1: KIND_STYLES},
         empty="Nothing needs you: nothing is wrong, doubted, fails, is late or fell silent.",
     )
     left_out(found["total"], limit, "incident")

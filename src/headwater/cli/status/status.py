@@ -1,4 +1,4 @@
-"""`headwater status`: draw an entity's calendar, show one instance in full or, without an entity, the server's state."""
+"""`headwater status`: draw an entity's calendar, show one instance in full or, without an entity, how everything is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import typer
 
 from headwater.cli import output, server
 from headwater.cli.extras import need
-from headwater.cli.serve import local
 from headwater.cli.status.calendar_drawing import SYMBOLS, Cell, Row, rows, symbols
 from headwater.cli.status.instances import AsOf, Json, Limit, Url, short
 from headwater.errors import InvalidQuestion, NotFound, NotInstalled
@@ -29,7 +28,7 @@ def status(
         str | None,
         typer.Argument(
             metavar="X",
-            help="A dataset or entity, or one instance of it: reads@2024-03-10. Without it, the server's status is shown.",
+            help="A dataset or entity, or one instance of it: reads@2024-03-10. Without it, everything: what needs you now, and the server.",
         ),
     ] = None,
     instances: Annotated[
@@ -50,8 +49,8 @@ def status(
 ) -> None:
     """Show how a dataset is: its instances as a calendar, or its freshness and checks.
 
-    With a schedule it draws the calendar, and lists the instances that are not completed. Without a dataset it shows whether the server
-    answers, what it holds, and what waits to be sent to it.
+    With a schedule it draws the calendar, and lists the instances that are not completed. Without a dataset it shows what needs you now, who
+    fell silent, events with warnings, how much of the lineage is known, and the server.
 
     A single key shows that instance with its versions and history (as JSON: --one KEY).
 
@@ -72,7 +71,9 @@ def status(
     if entity is None:
         if one is not None or as_of is not None:
             raise InvalidQuestion("--one and --as-of need an entity; name it")
-        local.status(url=url, json=json)
+        from headwater.cli.status.overview import show_overview
+
+        show_overview(url, json=json)
         return
     if one is not None and instances:
         raise InvalidQuestion("--one KEY and INSTANCES exclude each other: give only one")

@@ -9,6 +9,7 @@ from litestar import Request, get, post
 from litestar.datastructures import State
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
+from headwater.answer import overview
 from headwater.answer.status import incidents, open_incidents
 from headwater.answer.status.wrong_versions import Search, WrongByReads, read_origin
 from headwater.api.authors import As, author
@@ -112,6 +113,15 @@ async def list_open_incidents(
     return await open_incidents.open_incidents(state.database, kind=kind, limit=limit, offset=offset)
 
 
+@get("/overview")
+async def get_overview(
+    state: State,
+    limit: Annotated[int, QueryParameter(ge=0, le=100, description="List at most this many of each.")] = 10,
+) -> overview.Overview:
+    """Return how everything is: incidents by kind, who fell silent, events with warnings, coverage."""
+    return await overview.overview(state.database, limit)
+
+
 @post("/incidents", status_code=200)
 async def open_incident(
     request: Request[Any, Any, Any], state: State, data: JSONBody[NewIncident], said_by: As = None
@@ -175,6 +185,7 @@ async def confirm_instances(
 
 handlers = (
     list_open_incidents,
+    get_overview,
     list_incidents,
     open_incident,
     call_fine,
