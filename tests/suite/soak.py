@@ -31,6 +31,7 @@ SOAK = (
     *_NEEDS,
     _soak("unit", tests=("tests/unit",)),
     _soak("store", tests=("tests/store",)),
+    _soak("worlds", tests=("tests/api/status/test_doubted_instances.py", "tests/api/status/test_wrong_versions.py")),
     _soak("fuzz", tests=("tests/api/serve/test_fuzz.py",)),
     _soak("pipeline", tests=("tests/pipeline",)),
     _soak("oracle", tests=("tests/oracle",)),

@@ -232,7 +232,7 @@ MERGES: Final = (
         "upsert_checks",
         {
             "run_id": "uuid", "job_id": "uuid", "direction": "text", "dataset_id": "uuid", "name": "text", "field": "text", **_UUID_TIME,
-            "result": "rank", "detail": "text",
+            "result": "rank", "detail": "text", "version": "text", "part": "text",
         },
         ("run_id", "job_id", "direction", "dataset_id", "name", "field"),
         {
@@ -240,6 +240,8 @@ MERGES: Final = (
             "digest": ("bytes", _latest("digest", "result", "detail")),
             "result": ("rank", _latest("result", "result", "detail")),
             "detail": ("text", _latest("detail", "result", "detail")),
+            "version": ("text", _latest("version", "result", "detail")),
+            "part": ("text", _latest("part", "result", "detail")),
         },
     ),
     Merge("facet_bodies", "insert_facet_bodies", {"id": "uuid", "body": "bytes"}, ("id",), {"body": ("bytes", _least("body"))}),

@@ -1028,11 +1028,16 @@ create table checks (
   at         timestamptz not null,
   digest     bytea not null,
   result     smallint not null check (result between 0 and 2),
-  detail     text not null, -- what was expected and what was found
+  detail     text not null, -- what was expected and what was found,
+  -- Results of checks that came in an event about a dataset, without a run: `direction` is `event`, `run_id` the id of the event, `job_id` that of the dataset.
+  -- `version`, `part`: what the event names; empty if nothing.
+  version text not null default '',
+  part text not null default '',
   primary key (run_id, job_id, direction, dataset_id, name, field)
 );
 create index checks_of_subject on checks (dataset_id, name, field, at);
 create index checks_failed on checks (at desc, run_id, dataset_id, name, field) where result = 2;
+alter table checks drop constraint checks_direction_check, add constraint checks_direction_check check (direction in ('in', 'out', 'run', 'event'));
 
 -- The versions that people called right although checks doubt them. Checks that failed later doubt them again.
 create table fine_versions (

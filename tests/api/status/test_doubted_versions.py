@@ -7,7 +7,7 @@ from collections import deque
 from typing import Any
 
 import pytest
-from tests.events import RUN, dataset, encoded, facet, run_event
+from tests.events import RUN, columns, dataset, encoded, facet, run_event, schema
 from tests.fixtures.app import Client
 
 from headwater.intake.upkeep.rebuild import rebuild
@@ -133,6 +133,74 @@ def test_a_verdict_of_something_downstream_spares_what_was_made_from_that(chain:
     assert doubted(chain) == {"a": []}
     verdict(chain, ("VERSION", RUN.format(99)), status=404)
     verdict(chain, ("RUN", RUN.format(99)), status=404)
+
+
+def event_of(
+    name: str, minute: float, check: str = "not_null", version: str | None = None, **result: Any
+) -> dict[str, Any]:
+    """A DatasetEvent with the result of a check, which no run reports."""
+    found = checked(name, check, **result)
+    if version is not None:
+        found["facets"]["version"] = facet(datasetVersion=version)
+    return {"eventTime": at(minute), "producer": "https://example.com/checker", "dataset": found,
+            "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/DatasetEvent"}  # fmt: skip
+
+
+def test_a_check_without_a_run(chain: Client, database: Database, run: Any) -> None:
+    send(chain, event_of("/a", 5, column="id", expected="0", actual=3))
+    assert doubted(chain) == {"a": ["b", "c"]}
+    assert ask(chain)["incidents"][0]["text"] == "check not_null(id) failed: expected 0, found 3"
+    run(rebuild(database))
+    assert doubted(chain) == {"a": ["b", "c"]}
+    send(chain, run_event("COMPLETE", 6, "check", [checked("/a", column="id", success=True)], at=at(6)))
+    assert doubted(chain) == {}, "the same check in a run is a later result of it"
+    send(chain, event_of("/b", 2.5, "early"), event_of("/d", 3, "before it was written"))
+    assert doubted(chain) == {"b": ["c"]}, "there was no version of /d at that time"
+    send(chain, run_event("COMPLETE", 7, "build", ["/a"], ["/b"], at=at(7)), event_of("/b", 8, "early", success=True))
+    assert doubted(chain) == {"b": ["c"]}, "the new version passes; /c was made from the old one"
+
+
+def test_a_check_without_a_run_names_its_version(client: Client) -> None:
+    def table(version: str) -> dict[str, Any]:
+        return dataset("/t", version=facet(datasetVersion=version))
+
+    send(
+        client,
+        run_event("COMPLETE", 1, "load", ["/src"], [table("1")], at=at(1)),
+        run_event("COMPLETE", 2, "old", ["/t"], ["/old"], at=at(2)),
+        run_event("COMPLETE", 3, "load", ["/src"], [table("2")], at=at(3)),
+        run_event("COMPLETE", 4, "new", ["/t"], ["/new"], at=at(4)),
+        event_of("/t", 5, version="1"),
+    )
+    assert doubted(client) == {"t": ["old"]}
+    send(client, event_of("/t", 6, version="1", success=True), event_of("/t", 7, version="2"))
+    assert doubted(client) == {"t": ["new"]}
+
+
+def made(name: str, fields: dict[str, list[tuple[str, str]]]) -> dict[str, Any]:
+    """A dataset with its columns, and what each is made from."""
+    sources = {column: [(read, field, "DIRECT:IDENTITY") for read, field in some] for column, some in fields.items()}
+    return dataset(name, **schema(*fields), **columns(sources))
+
+
+def test_a_check_of_a_column_spares_what_did_not_use_it(client: Client) -> None:
+    """/x uses a, /y uses b of /raw; of /z no event reports columns; /v uses what /x made of a, /w what it made of nothing."""
+    send(
+        client,
+        run_event("COMPLETE", 1, "load", ["/src"], [dataset("/raw", **schema("a", "b"))], at=at(1)),
+        run_event("COMPLETE", 2, "one", ["/raw"], [made("/x", {"ax": [("/raw", "a")], "k": []})], at=at(2)),
+        run_event("COMPLETE", 3, "two", ["/raw"], [made("/y", {"by": [("/raw", "b")]})], at=at(3)),
+        run_event("COMPLETE", 4, "three", ["/raw"], ["/z"], at=at(4)),
+        run_event("COMPLETE", 5, "four", ["/x"], [made("/v", {"v": [("/x", "ax")]}), made("/w", {"w": [("/x", "k")]})], at=at(5)),
+    )  # fmt: skip
+    send(client, run_event("COMPLETE", 6, "check", [checked("/raw", column="A")], at=at(6)))
+    assert doubted(client) == {"raw": ["v", "x", "z"]}
+    send(client, run_event("COMPLETE", 7, "check", [checked("/raw", "in_range", column="b")], at=at(7)))
+    assert doubted(client) == {"raw": ["v", "x", "y", "z"]}
+    send(client, run_event("COMPLETE", 8, "check", [checked("/raw", column="A", success=True)], at=at(8)))
+    assert doubted(client) == {"raw": ["y", "z"]}
+    send(client, run_event("COMPLETE", 9, "check", [checked("/raw", "row_count")], at=at(9)))
+    assert doubted(client) == {"raw": ["v", "w", "x", "y", "z"]}, "a check of the whole dataset doubts all of it"
 
 
 def test_a_verdict_that_it_is_wrong_takes_its_place(chain: Client) -> None:

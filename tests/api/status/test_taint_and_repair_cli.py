@@ -198,5 +198,19 @@ def test_a_verdict_about_what_a_check_doubts(place: Place) -> None:
         {"reports": [{"entity": "weather", "what": "doubted", "instances": ["2024-03-06T22"], "ref": "rows"}]},
     )
     assert "is fine" in run(place, "verdict", "weather@2024-03-06T22", "fine").output
+    # The run that made an hour wrote a version that a later check doubts.
+    place.ask(
+        "POST", "/api/v1/lineage", run_event("COMPLETE", 31, "fetch", [], ["/lake/hours"], at="2026-01-01T04:00:00Z")
+    )
+    produced = {"entity": "weather", "what": "produced", "instances": ["2024-03-06T23"], "ref": RUN.format(31)}
+    place.ask("POST", "/api/v2/instances", {"reports": [produced]})
+    look = run_event(
+        "COMPLETE", 32, "check", [dataset("/lake/hours", dataQualityAssertions=failed)], at="2026-01-01T05:00:00Z"
+    )
+    place.ask("POST", "/api/v1/lineage", look)
+    (entry,) = json.loads(run(place, *doubted).output)["incidents"]
+    assert [each["label"] for each in entry["hit"]] == ["weather@2024-03-06T23"]
+    assert "is fine" in run(place, "verdict", "weather@2024-03-06T23", "fine").output
+    assert json.loads(run(place, *doubted).output)["incidents"][0]["hit"] == []
     with pytest.raises(InvalidQuestion, match="no check doubts weather 2024-03-06T22"):
         run(place, "verdict", "weather@2024-03-06T22", "fine")

@@ -2867,6 +2867,7 @@ export interface components {
             marks: components["schemas"]["MarkView"][];
             versions: components["schemas"]["VersionView"][];
             history: components["schemas"]["ReportView"][];
+            doubts: string[];
         };
         /** Instances */
         Instances: {

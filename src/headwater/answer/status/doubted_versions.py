@@ -1,24 +1,29 @@
 """Doubted versions: a check of them failed, or they were made from a doubted version.
 
-A check is about the version that its run read, or wrote. Its latest result about a version counts; a person's verdict
-settles it. Computed anew for each question from events and verdicts, so their order changes nothing, and a version that
-was made again from right ones is no longer doubted.
+A check is about the version that its run read, or wrote; a check without a run, about the version that its event names,
+or the current one. Its latest result about a version counts; a person's verdict settles it. If only checks of columns
+failed, versions made from other columns are not doubted. Computed anew for each question from events and verdicts, so
+their order changes nothing, and a version that was made again from right ones is no longer doubted.
 """
 
 import contextlib
 import datetime as dt
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from headwater.answer.lineage.run_records import RunRecords
 from headwater.answer.lineage.walk import Place
-from headwater.answer.status.wrong_columns import Spread
-from headwater.answer.status.wrong_versions import Search
+from headwater.answer.status.doubted_instances import DoubtedInstances, InstanceDoubts
+from headwater.answer.status.wrong_columns import Spread, restricted
+from headwater.answer.status.wrong_versions import Search, run_ids
+from headwater.entities.needs.columns import ALL, Columns, named
 from headwater.errors import NotFound
 from headwater.model.checks import Result
 from headwater.store.database import Connection
+from headwater.store.lineage import column_flow, run_lineage
+from headwater.store.lineage.column_flow import WrittenDataset
 from headwater.store.lineage.run_lineage import VersionRow
 from headwater.store.lineage.runs import RunKey
 from headwater.store.status import checks as store
@@ -33,7 +38,7 @@ class Doubt(msgspec.Struct, frozen=True):
     """A version of which checks failed, and what is doubted because of it. `checks`: the last result of each that failed.
 
     `reached`: the version and what was made from it, the nearest first; `held`: those that their datasets hold still. `cause`: the version whose
-    doubt, or condemnation, explains this one; None if this is the first.
+    doubt, or condemnation, explains this one; None if this is the first. `instances`: of a first one, the doubted instances by entity.
     """
 
     place: Place
@@ -41,10 +46,17 @@ class Doubt(msgspec.Struct, frozen=True):
     reached: list[Place]
     held: frozenset[uuid.UUID]
     cause: Place | None
+    instances: list[DoubtedInstances] = []
 
     @property
     def since(self) -> dt.datetime:
         return min(one.at for one in self.checks)
+
+
+def describe_check(one: StoredResult) -> str:
+    """Describe a check: `check not_null(id) failed: expected 0, found 3`."""
+    column, detail = f"({one.field})" if one.field else "", f": {one.detail}" if one.detail else ""
+    return f"check {one.name}{column} failed{detail}"
 
 
 class DoubtedVersions(msgspec.Struct, frozen=True):
@@ -76,19 +88,31 @@ async def doubted_versions(connection: Connection) -> DoubtedVersions:
     current = await origin_store.current(
         connection, {row.id for place in search.found.places if (row := search.row(place)) is not None}
     )
-    reached = {
-        place: _reached(search.found, place, fine, max(one.at for one in checks)) for place, checks in standing.items()
-    }
+    flows: Mapping[uuid.UUID, Iterable[WrittenDataset]] = {}
+    if any(checked_columns(checks) != ALL for checks in standing.values()):
+        flows = await column_flow.written_from(connection, {place.dataset for place in search.found.places}, None)
+    reached = {place: _reached(search.found, place, fine, checks, flows) for place, checks in standing.items()}
     first = {place: min(one.at for one in checks) for place, checks in standing.items()}
+    causes = {place: _cause(place, reached, first, wrong) for place in standing}
+    instances = await _follow_schedules(
+        connection, walk, standing, {place: some for place, some in reached.items() if causes[place] is None}, fine
+    )
+    beyond = {each for places, _ in instances.values() for each in places} - search.found.places.keys()
+    current |= await origin_store.current(
+        connection, {each.version for each in beyond if each.version in walk.versions and each.version is not None}
+    )
     doubts = []
     for place, checks in standing.items():
-        held = frozenset(
-            each.version for each in reached[place] if each.version is not None and each.version in current
-        )
-        if held:
-            doubts.append(Doubt(place, checks, reached[place], held, _cause(place, reached, first, wrong)))
+        places, those = instances.get(place, (reached[place], []))
+        held = frozenset(each.version for each in places if each.version is not None and each.version in current)
+        if held or those:
+            doubts.append(Doubt(place, checks, places, held, causes[place], those))
     doubts.sort(key=lambda one: (one.since, str(one.place.version)))
-    rows = {id_: row for place in search.found.places if (row := search.row(place)) is not None and (id_ := row.id)}
+    rows = {
+        id_: walk.versions[id_]
+        for place in (*search.found.places, *beyond)
+        if (id_ := place.version) is not None and id_ in walk.versions
+    }
     return DoubtedVersions(doubts, rows, len(failures) == MOST_FAILURES or search.found.capped)
 
 
@@ -96,12 +120,16 @@ async def _places(walk: RunRecords, results: Collection[StoredResult]) -> list[t
     """The versions that these results are about. A run that wrote no version of what it checked, or read an unknown one, says nothing of any."""
     read = await walk.read_by({one.run for one in results if one.direction == "in"})
     written = await walk.written_by({one.run for one in results if one.direction == "out"})
+    alone = [one for one in results if one.direction == "event"]
+    named_ = await store.checked_versions(walk.connection, alone)
+    walk.versions |= await run_lineage.versions(walk.connection, {id_ for ids in named_ for id_ in ids})
     return [
         (place, one)
         for one in results
+        if one.direction != "event"
         for place in (read if one.direction == "in" else written).get(one.run, ())
         if place.dataset == one.dataset and place.version is not None
-    ]
+    ] + [(Place(one.dataset, id_), one) for one, ids in zip(alone, named_, strict=True) for id_ in ids]
 
 
 def _standing(
@@ -129,6 +157,43 @@ def _is_fine(place: Place, fine: Mapping[uuid.UUID, dt.datetime], at: dt.datetim
     return place.version is not None and place.version in fine and fine[place.version] >= at
 
 
+async def _follow_schedules(
+    connection: Connection,
+    walk: RunRecords,
+    standing: Mapping[Place, Sequence[StoredResult]],
+    reached: Mapping[Place, list[Place]],
+    fine: Mapping[uuid.UUID, dt.datetime],
+) -> dict[Place, tuple[list[Place], list[DoubtedInstances]]]:
+    """Return for each of these doubts that reaches instances its versions and its instances: runs that made doubted instances wrote doubted versions,
+    and the other way round, until neither finds more."""
+
+    def makers(places: Iterable[Place]) -> set[str]:
+        return {str(writer.run) for place in places if (writer := walk.writer_of(place)) is not None}
+
+    everyone = makers({each for places in reached.values() for each in places})
+    scheduled = {run for _, run in await origin_store.versions_of_runs(connection, everyone)}
+    found = {}
+    for root, places in reached.items():
+        if not makers(places) & scheduled:
+            continue
+        at = max(one.at for one in standing[root])
+        doubts, seen = await InstanceDoubts.load(connection, at), dict.fromkeys(places)
+        followed: set[str] = set()
+        while new := (makers(seen) | doubts.runs) - followed:
+            followed |= new
+            await doubts.follow(new)
+            search = Search()
+            search.begin(connection)
+            search.share(walk)
+            await search.condemn_runs(run_ids(doubts.runs - makers(seen)))
+            for run in [key for key in search.found.runs if str(key.run) in doubts.runs]:
+                for place in sorted(search.found.written.get(run, ()), key=lambda each: str(each.version)):
+                    if not _is_fine(place, fine, at):
+                        seen |= dict.fromkeys(_downstream(search.found, place, fine, at))
+        found[root] = list(seen), doubts.current_instances()
+    return found
+
+
 async def _wrong(connection: Connection) -> Collection[Place]:
     """Return the places that are wrong by recorded reads because of incidents."""
     search = Search()
@@ -139,8 +204,35 @@ async def _wrong(connection: Connection) -> Collection[Place]:
     return search.found.places.keys()
 
 
-def _reached(found: Spread, root: Place, fine: Mapping[uuid.UUID, dt.datetime], at: dt.datetime) -> list[Place]:
-    """The version and what was made from it, the nearest first. What a person has called right since is left out, with what only that led to."""
+def checked_columns(checks: Iterable[StoredResult]) -> Columns:
+    """The columns that these failed checks doubt; all if one of them is about the dataset as a whole."""
+    fields = [one.field for one in checks]
+    return named(fields) if all(fields) else ALL
+
+
+def _reached(
+    found: Spread,
+    root: Place,
+    fine: Mapping[uuid.UUID, dt.datetime],
+    checks: Sequence[StoredResult],
+    flows: Mapping[uuid.UUID, Iterable[WrittenDataset]],
+) -> list[Place]:
+    """The version and what was made from it, the nearest first. What a person has called right since is left out, with what only that led to; so is
+    what used none of the checked columns.
+    """
+    reached = _downstream(found, root, fine, max(one.at for one in checks))
+    if (columns := checked_columns(checks)) == ALL:
+        return reached
+    part, seen = Spread(), set(reached)
+    part.places = {place: found.places[place] for place in reached}
+    part.read = {run: some & seen for run, some in found.read.items() if some & seen}
+    part.written = {run: some & seen for run, some in found.written.items() if some & seen}
+    used = restricted(part, {root: columns}, flows).places
+    return [place for place in reached if place in used]
+
+
+def _downstream(found: Spread, root: Place, fine: Mapping[uuid.UUID, dt.datetime], at: dt.datetime) -> list[Place]:
+    """The version and all that was made from it, but for what a person has called right since a time."""
     readers: dict[Place, list[RunKey]] = {}
     for run, places in found.read.items():
         for place in places:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from headwater.answer.status.declared import declared
+from headwater.answer.status.doubted_versions import describe_check, doubted_versions
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.status.marks import Mark, Marks, by_entity, replayed
 from headwater.entities.time import keys, ranges
@@ -15,6 +16,7 @@ from headwater.entities.time.instances import Instances
 from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidQuestion
 from headwater.store.database import Connection, Database
+from headwater.store.lineage import nodes as node_store
 from headwater.store.status import status as store
 
 _SHOWN = 60
@@ -89,7 +91,10 @@ class ReportView(msgspec.Struct, frozen=True):
 
 
 class Instance(msgspec.Struct, frozen=True):
-    """One instance: its period, what holds of it, its versions and its history, the latest first."""
+    """One instance: its period, what holds of it, its versions and its history, the latest first.
+
+    `doubts`: failed checks of what it was made from, as texts; a check that its own run reported is a mark.
+    """
 
     entity: str
     instance: str
@@ -101,6 +106,7 @@ class Instance(msgspec.Struct, frozen=True):
     marks: list[MarkView]
     versions: list[VersionView]
     history: list[ReportView]
+    doubts: list[str]
 
 
 class Period(msgspec.Struct, frozen=True):
@@ -182,6 +188,7 @@ async def instance(database: Database, entity: str, key: str, *, as_of: dt.datet
         reads = await store.reads(connection, [version.seq for version in versions])
         made = await store.version_authors(connection, [version.seq for version in versions])
         history = await store.reports(connection, window, seq, 200, 0)
+        doubts = await _doubts(connection, entity, some) if as_of is None else []
     had = marks.at(some.first)
     start, end = of.calendar.interval(some.first) if of is not None else (None, None)
     return Instance(
@@ -211,7 +218,16 @@ async def instance(database: Database, entity: str, key: str, *, as_of: dt.datet
             for version in reversed(versions)
         ],
         [ReportView(*(getattr(said, field) for field in ReportView.__struct_fields__)) for said in history],
+        doubts,
     )
+
+
+async def _doubts(connection: Connection, entity: str, some: Ordinals) -> list[str]:
+    """The failed checks that doubt these instances, each with the dataset that it is about."""
+    doubts = (await doubted_versions(connection)).doubts
+    reaching = [one for one in doubts if any(each.entity == entity and each.ordinals & some for each in one.instances)]
+    names = await node_store.by_ids(connection, {one.place.dataset for one in reaching})
+    return [f"{names[one.place.dataset].node_id}: {describe_check(each)}" for one in reaching for each in one.checks]
 
 
 async def marks_at(connection: Connection, number: int, some: Ordinals, seq: int | None) -> Marks:

@@ -13,7 +13,8 @@ import msgspec
 from headwater.answer.lineage import node
 from headwater.answer.lineage.catalog import owners_of
 from headwater.answer.lineage.runs import runs
-from headwater.answer.status.doubted_versions import Doubt, doubted_versions
+from headwater.answer.status.doubted_instances import DoubtedInstances
+from headwater.answer.status.doubted_versions import Doubt, describe_check, doubted_versions
 from headwater.answer.status.freshness import Freshness, freshness
 from headwater.answer.status.incidents import incidents
 from headwater.errors import InvalidQuestion
@@ -24,16 +25,17 @@ from headwater.store.database import Connection, Database
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage.run_lineage import VersionRow
 from headwater.store.status import open_incidents as store
-from headwater.store.status.checks import StoredResult
 
 KINDS = ("wrong", "failed", "doubted", "late", "stalled")
 _WINDOW = dt.timedelta(days=30)
 """A job that failed longer ago and never ran again is no news."""
 _MOST = 1000
+_NAMED = 10
+"""So many stretches of doubted instances are named."""
 
 
 class HitObject(msgspec.Struct, frozen=True):
-    """A dataset or job that is late, doubted or fails because of an entry. `owners`: whom to tell."""
+    """A dataset, job or some instances of an entity that are late, doubted or fail because of an entry. `owners`: whom to tell."""
 
     kind: str
     id: str
@@ -142,6 +144,9 @@ async def _caused(database: Database, late: Iterable[Freshness]) -> list[OpenInc
         reached: dict[uuid.UUID, dict[uuid.UUID, dt.datetime]] = {}
         for one in roots:
             reached.setdefault(one.place.dataset, {}).update(_inherited(one, doubted.rows, troubles))
+        instances: dict[uuid.UUID, list[HitObject]] = {}
+        for one in roots:
+            instances.setdefault(one.place.dataset, []).extend(_instances_hit(each) for each in one.instances)
         ids = set(troubles) | {id_ for some in reached.values() for id_ in some}
         names = await node_store.by_ids(connection, ids)
         owners = await owners_of(connection, ids)
@@ -159,6 +164,7 @@ async def _caused(database: Database, late: Iterable[Freshness]) -> list[OpenInc
             for each in below.get(id_, ())
         ]
         known = {id_, *below.get(id_, ())}
+        some += [each for cause in sorted(known & instances.keys()) for each in instances[cause]]
         for cause in sorted(known & reached.keys()):
             for each, since in reached[cause].items():
                 if each not in known:
@@ -200,10 +206,11 @@ def _doubted(one: Doubt, other: _Trouble | None) -> _Trouble:
     )
 
 
-def describe_check(one: StoredResult) -> str:
-    """Describe a check: `check not_null(id) failed: expected 0, found 3`."""
-    column, detail = f"({one.field})" if one.field else "", f": {one.detail}" if one.detail else ""
-    return f"check {one.name}{column} failed{detail}"
+def _instances_hit(one: DoubtedInstances) -> HitObject:
+    """The doubted instances of one entity, its first ones by name."""
+    more = f" and {len(one.instances) - _NAMED:,} more" if len(one.instances) > _NAMED else ""
+    label = f"{one.entity}@{','.join(one.instances[:_NAMED])}{more}"
+    return HitObject("doubted", f"instances:{one.entity}", label, one.since, one.owners)
 
 
 def _inherited(

@@ -13,6 +13,9 @@ from headwater.cli.status import taint
 from headwater.cli.status.instances import As, Json, Limit, Note, Url
 from headwater.errors import InvalidQuestion
 
+_DOUBT = "made from doubted"
+"""The `ref` of the report that an instance is trusted although what it was made from is doubted, as `store/status/checks.py` reads it."""
+
 
 class Verdict(enum.StrEnum):
     wrong = "wrong"
@@ -79,6 +82,8 @@ def _trust(url: str | None, found: dict[str, Any], note: str, as_: str | None) -
     entity, instance = found["entity"], found["instance"]
     one = server.get(url, server.path("entities", entity, "instances", instance))
     checks = [mark["ref"] for mark in one["marks"] if mark["kind"] == "suspect"]
+    if one["doubts"]:
+        checks.append(_DOUBT)
     if not checks:
         raise InvalidQuestion(
             f"no check doubts {entity} {instance}; `headwater status {entity}@{instance}` shows its state"

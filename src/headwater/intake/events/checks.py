@@ -21,12 +21,17 @@ Warn = Callable[[str, str], None]
 
 
 class Subject(NamedTuple):
-    """The subject of a check: a dataset that a run read (`in`) or wrote (`out`), or all of a run (`run`, then `dataset` is its job's id)."""
+    """The subject of a check: a dataset that a run read (`in`) or wrote (`out`), or all of a run (`run`, then `dataset` is its job's id).
+
+    `event`: a dataset that no run checked; then `run` is the event's id, `job` the dataset's. `version`, `part`: what such an event names of it.
+    """
 
     run: uuid.UUID
     job: uuid.UUID
     direction: str
     dataset: uuid.UUID
+    version: str = ""
+    part: str = ""
 
 
 def add_assertions(add: Add, warn: Warn, subject: Subject, body: msgspec.Raw, at: dt.datetime, digest: bytes) -> None:
@@ -61,4 +66,16 @@ def _add_results(
         warn(where, str(error)[:300])
         return
     for each in results:
-        add(CheckRow(*subject, each.name, each.field, at, digest, int(each.result), each.detail))
+        add(
+            CheckRow(
+                *subject[:4],
+                each.name,
+                each.field,
+                at,
+                digest,
+                int(each.result),
+                each.detail,
+                subject.version,
+                subject.part,
+            )
+        )

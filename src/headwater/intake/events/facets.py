@@ -5,7 +5,7 @@ bounded and never stale: equal bytes always decode to equal values.
 """
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -16,6 +16,7 @@ from headwater.model.column_sets import ColumnSet, column_set
 from headwater.model.event import Facets
 from headwater.model.guessed import schema_guess
 from headwater.model.identity import Identity
+from headwater.model.names import LONGEST, bounded
 
 _CACHED = 8192
 # Longer bodies are rare, and thousands of them would take too much memory.
@@ -186,3 +187,10 @@ def is_deleted(body: bytes) -> bool:
         return _tombstone.decode(body).deleted is True
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
+
+
+def stored_part(dimensions: Mapping[str, str]) -> str:
+    """A part of a dataset as it is stored: its dimensions and their values, as JSON."""
+    text = msgspec.json.encode(dimensions, order="deterministic").decode()
+    # The column is indexed; 200 leaves room for JSON's escapes.
+    return text if len(text.encode()) <= LONGEST else msgspec.json.encode({"part": bounded(text, 200)}).decode()

@@ -19,7 +19,7 @@ import msgspec
 from headwater.intake.events import checks, measured
 from headwater.intake.events.changes import Changes
 from headwater.intake.events.correlation import STEP, Correlation, has_correlation
-from headwater.intake.events.facets import DecodedFacets, FacetDecoder, is_deleted
+from headwater.intake.events.facets import DecodedFacets, FacetDecoder, is_deleted, stored_part
 from headwater.model import facets as facet_values
 from headwater.model import version
 from headwater.model.checks import ASSERTIONS
@@ -29,7 +29,7 @@ from headwater.model.facets import LineageEntry
 from headwater.model.heartbeat import heartbeat_ms
 from headwater.model.identity import Identity
 from headwater.model.lineage import Origin
-from headwater.model.names import LONGEST, DatasetName, JobName, bounded
+from headwater.model.names import DatasetName, JobName
 from headwater.model.run import RunState, state_of
 from headwater.model.user import user_of
 from headwater.store.events import rows
@@ -139,8 +139,12 @@ class _Projection:
         """DatasetEvent: the dataset and its facets; a version, if the event has a schema or a version; its explicit and its column lineage."""
         assert self.event.dataset is not None
         report = self.event.dataset
-        dataset, _ = self.add_dataset(report.name)
+        dataset, part = self.add_dataset(report.name)
         facets = self.add_dataset_facets(dataset, report.facets)
+        if ASSERTIONS in report.facets:
+            known_as = self.external_version(facets, report), stored_part(part) if part else ""
+            subject = checks.Subject(version.declaration_id(self.digest), dataset, "event", dataset, *known_as)
+            self.add_checks(subject, report.facets[ASSERTIONS])
         content = {key: report.facets[key] for key in ("schema", "version") if key in report.facets}
         if content:
             content_id = version.content_id(b"\0".join(key.encode() + bytes(content[key]) for key in sorted(content)))
@@ -244,15 +248,15 @@ class _Projection:
         self.add_edge(job, run, dataset, direction, declared=declared, static=False)
         for given in (report.facets, report.io_facets):
             if ASSERTIONS in given:
-                subject = checks.Subject(run, job, direction, dataset)
-                checks.add_assertions(
-                    self.add, self.warn_not_understood, subject, given[ASSERTIONS], self.at, self.digest
-                )
+                self.add_checks(checks.Subject(run, job, direction, dataset), given[ASSERTIONS])
         self.add_subsets(job, run, dataset, direction, part, report.io_facets)
         if direction == "out":
             version_id = version.dataset_version_id(dataset, run, job, self.external_version(facets, report))
             self.add_dataset_version(version_id, dataset, run, job, report, facets, declared=declared)
             self.add_column_lineage(job, run, dataset, facets, static=False)
+
+    def add_checks(self, subject: checks.Subject, body: msgspec.Raw) -> None:
+        checks.add_assertions(self.add, self.warn_not_understood, subject, body, self.at, self.digest)
 
     def add_dataset(self, name: DatasetName) -> tuple[uuid.UUID, dict[str, str]]:
         """Add the dataset that a reported name refers to. Returns its id, and the partition that was folded out of the name."""
@@ -282,11 +286,7 @@ class _Projection:
         parts = [part] if part else []
         parts += self.decode("subset", io_facets.get("subset"), "subset") or []
         for dimensions in parts:
-            text = msgspec.json.encode(dimensions, order="deterministic").decode()
-            if len(text.encode()) > LONGEST:
-                # The column is indexed; 200 leaves room for JSON's escapes.
-                text = msgspec.json.encode({"part": bounded(text, 200)}).decode()
-            self.add(rows.ReportSubsetRow(job, report_id, dataset, direction, text, self.at))
+            self.add(rows.ReportSubsetRow(job, report_id, dataset, direction, stored_part(dimensions), self.at))
 
     def add_dataset_version(
         self,

@@ -158,6 +158,9 @@ class _Deletion:
                 lambda c, limit, ids=ids: store.old_reports(c, ids, outcome.before, self._keep, limit),
                 store.delete_reports,
             )
+        await self._find_and_delete(
+            outcome, lambda c, limit: store.old_event_checks(c, outcome.before, limit), store.delete_event_checks
+        )
 
     async def versions(self, outcome: Outcome) -> None:
         async for ids in self._pages("datasets"):
@@ -227,6 +230,8 @@ async def delete_again(connection: Connection, live_runs: int) -> None:
         for ids in pages:
             found = await store.old_reports(connection, ids, before, keep, None)
             await store.delete_reports(connection, found, before)
+        if old_checks := await store.old_event_checks(connection, before, None):
+            await store.delete_event_checks(connection, old_checks, before)
     if (before := cuts.get("dataset_versions")) is not None:
         for ids in [each async for each in _all_pages(connection, "datasets")]:
             await store.delete_versions(connection, await store.old_versions(connection, ids, before, None), before)

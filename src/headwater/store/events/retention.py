@@ -123,6 +123,19 @@ async def old_versions(
     )
 
 
+async def old_event_checks(connection: Connection, before: dt.datetime, limit: int | None) -> list[sqlfile.Row]:
+    """Return old results of checks that came without a run, and that later results replaced."""
+    return await sqlfile.load("events/retention")["old_event_checks"].many(connection, before=before, limit=limit)
+
+
+async def delete_event_checks(connection: Connection, found: list[sqlfile.Row], before: dt.datetime) -> int:
+    """Delete these results; return how many."""
+    runs, datasets, names, fields = map(list, zip(*found, strict=True))
+    return await sqlfile.load("events/retention")["delete_event_checks"].exec(
+        connection, runs=runs, datasets=datasets, names=names, fields=fields, before=before
+    )
+
+
 async def delete_versions(connection: Connection, found: list[sqlfile.Row], before: dt.datetime) -> int:
     ids = [row[0] for row in found]
     return await sqlfile.load("events/retention")["delete_versions"].exec(connection, ids=ids, before=before)

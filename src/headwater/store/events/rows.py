@@ -173,9 +173,8 @@ class DatasetVersionRow(Row, frozen=True):
 
 
 class CheckRow(Row, frozen=True):
-    """The result of a check of data in one run. `direction`: `in`, `out`, or `run` (then `dataset_id` is the job's id).
-
-    `result`: a `model.checks.Result`.
+    """The result of a check of data in one run. `direction`: `in`, `out`, or `run` (then `dataset_id` is the job's id); `event`: without a run (then
+    `run_id` is the event's id and `job_id` the dataset's). `result`: a `model.checks.Result`. `version`, `part`: what such an event names.
     """
 
     run_id: uuid.UUID
@@ -188,6 +187,8 @@ class CheckRow(Row, frozen=True):
     digest: bytes
     result: int
     detail: str
+    version: str = ""
+    part: str = ""
 
 
 class OwnerFacetRow(Row, frozen=True):

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from headwater.store import sqlfile
@@ -10,11 +10,13 @@ from headwater.store.database import Connection
 from headwater.store.lineage.runs import RunKey
 
 _QUERIES = "status/checks"
+DOUBT = "made from doubted"
+"""The `ref` of the report that an instance is trusted although what it was made from is doubted."""
 
 
 class StoredResult(NamedTuple):
     """`subject`: the dataset as it was named, or the job of a check of a whole run. `direction`: whether the run read (`in`) or wrote (`out`) the
-    `dataset`. `result`: a `model.checks.Result`.
+    `dataset`; `event`: no run checked it. `result`: a `model.checks.Result`. `version`, `part`: what an event without a run names; empty if nothing.
     """
 
     run: RunKey
@@ -27,6 +29,8 @@ class StoredResult(NamedTuple):
     digest: bytes
     result: int
     detail: str
+    version: str
+    part: str
 
 
 async def failed(connection: Connection, limit: int) -> list[StoredResult]:
@@ -53,6 +57,24 @@ async def passed_since(connection: Connection, failures: Collection[StoredResult
     return [_result(row) for row in rows]
 
 
+async def checked_versions(connection: Connection, results: Sequence[StoredResult]) -> list[list[uuid.UUID]]:
+    """Return for each result that came without a run the versions that it is about: those of that name; else the current one of the part, and if
+    no run wrote that, the last one that a run wrote.
+    """
+    found: list[list[uuid.UUID]] = [[] for _ in results]
+    if results:
+        rows = await sqlfile.load(_QUERIES)["checked_versions"].many(
+            connection,
+            datasets=[one.dataset for one in results],
+            versions=[one.version for one in results],
+            parts=[one.part for one in results],
+            ats=[one.at for one in results],
+        )
+        for number, id_ in rows:
+            found[number].append(id_)
+    return found
+
+
 def _result(row: sqlfile.Row) -> StoredResult:
     return StoredResult(RunKey(row[0], row[1]), *row[2:])
 
@@ -62,6 +84,12 @@ async def call_fine(
 ) -> None:
     """Store that these versions are right as they are."""
     await sqlfile.load(_QUERIES)["call_fine"].exec(connection, versions=list(versions), at=at, author=author, note=note)
+
+
+async def trusted(connection: Connection, since: dt.datetime) -> list[tuple[int, int, int, dt.datetime]]:
+    """Return (entity id, start, end, when) of instances that people trusted from a time on against the doubts about what they were made from."""
+    rows = await sqlfile.load(_QUERIES)["trusted"].many(connection, ref=DOUBT, since=since)
+    return [(row[0], row[1], row[2], row[3]) for row in rows]
 
 
 async def fine(connection: Connection) -> dict[uuid.UUID, dt.datetime]:

@@ -135,6 +135,22 @@ async def made_by_runs(connection: Connection, runs: Collection[str]) -> list[tu
     return [(row[3], row[0], row[1], row[2]) for row in rows]
 
 
+async def versions_of_runs(connection: Connection, runs: Collection[str]) -> list[tuple[Window, str]]:
+    """Return the versions of instances that these runs made, current or not, each with its run."""
+    if not runs:
+        return []
+    rows = await sqlfile.load(_QUERIES)["versions_of_runs"].many(connection, runs=sorted(runs))
+    return [((row[0], row[1], row[2]), row[3]) for row in rows]
+
+
+async def reading_windows(connection: Connection, windows: Sequence[Window]) -> list[Window]:
+    """Return the instances of versions that are recorded as readers of instances in these windows."""
+    if not windows:
+        return []
+    rows = await sqlfile.load(_QUERIES)["reading_windows"].many(connection, **packed(windows))
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
 async def runs_of_instances(connection: Connection, windows: Sequence[Window]) -> set[str]:
     """The runs, as they were reported, that made the current versions in these windows."""
     if not windows:

@@ -200,14 +200,14 @@ where excluded.first_at < t.first_at or excluded.written_at > t.written_at or t.
 
 -- name: upsert_checks :exec
 -- Results of checks: the latest event wins; where one event has two results of a check, the worse.
-insert into checks as t (run_id, job_id, direction, dataset_id, name, field, at, digest, result, detail)
+insert into checks as t (run_id, job_id, direction, dataset_id, name, field, at, digest, result, detail, version, part)
 select distinct on (run_id, job_id, direction, dataset_id, name, field) *
 from unnest(%(run_id)b::uuid[], %(job_id)b::uuid[], %(direction)b::text[], %(dataset_id)b::uuid[], %(name)b::text[], %(field)b::text[],
-            %(at)b::timestamptz[], %(digest)b::bytea[], %(result)b::int2[], %(detail)b::text[])
-     as u (run_id, job_id, direction, dataset_id, name, field, at, digest, result, detail)
+            %(at)b::timestamptz[], %(digest)b::bytea[], %(result)b::int2[], %(detail)b::text[], %(version)b::text[], %(part)b::text[])
+     as u (run_id, job_id, direction, dataset_id, name, field, at, digest, result, detail, version, part)
 order by run_id, job_id, direction, dataset_id, name, field, at desc, digest desc, result desc, detail collate "C" desc
 on conflict (run_id, job_id, direction, dataset_id, name, field) do update set
-  at = excluded.at, digest = excluded.digest, result = excluded.result, detail = excluded.detail
+  at = excluded.at, digest = excluded.digest, result = excluded.result, detail = excluded.detail, version = excluded.version, part = excluded.part
 where (excluded.at, excluded.digest, excluded.result, excluded.detail collate "C") > (t.at, t.digest, t.result, t.detail collate "C")
 
 -- name: upsert_owner_facets :many

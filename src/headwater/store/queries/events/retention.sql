@@ -77,6 +77,19 @@ delete from report_columns where (job_id, report_id) in (select * from unnest(%(
 -- Results of checks in these runs.
 delete from checks where (job_id, run_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[]))
 
+-- name: old_event_checks :many
+-- Old results of checks without a run, which later results of the same checks replaced.
+select c.run_id, c.dataset_id, c.name, c.field from checks c
+where c.direction = 'event' and c.at < %(before)s and exists (
+  select from checks n where n.dataset_id = c.dataset_id and n.name = c.name and n.field = c.field and n.direction = 'event' and n.version = c.version and n.part = c.part
+    and (n.at, n.digest) > (c.at, c.digest))
+order by c.at, c.run_id, c.dataset_id, c.name, c.field limit %(limit)s
+
+-- name: delete_event_checks :exec
+-- These results.
+delete from checks where direction = 'event' and (run_id, dataset_id, name, field) in (
+  select * from unnest(%(runs)b::uuid[], %(datasets)b::uuid[], %(names)b::text[], %(fields)b::text[])) and at < %(before)s
+
 -- name: delete_reports :exec
 -- The reports themselves.
 delete from reports where (job_id, report_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[]))

@@ -85,6 +85,15 @@ select v.entity_id, v.start_, v.end_, v.run from instance_versions v where v.run
   and not exists (select from instance_versions n where n.entity_id = v.entity_id and n.end_ > v.start_ and n.start_ < v.end_
                   and (n.produced_at, n.seq) > (v.produced_at, v.seq))
 
+-- name: versions_of_runs :many
+-- The versions of instances that these runs made, current or not.
+select entity_id, start_, end_, run from instance_versions where run = any(%(runs)b::text[]) and run <> ''
+
+-- name: reading_windows :many
+-- The instances of the versions that are recorded as readers of instances in these windows.
+select distinct v.entity_id, v.start_, v.end_ from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (entity_id, start_, end_)
+join instance_reads r on r.upstream_id = w.entity_id and r.end_ > w.start_ and r.start_ < w.end_ join instance_versions v on v.seq = r.seq
+
 -- name: runs_of_instances :many
 -- The runs that made the current versions of these instances.
 select distinct v.run from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (entity_id, start_, end_)
