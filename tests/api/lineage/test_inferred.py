@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from tests.events import columns, dataset, facet, run_event, schema
 from tests.fixtures.app import Client
 
@@ -58,7 +59,44 @@ def test_columns_come_from_the_sql(client: Client) -> None:
 def test_what_was_told_is_believed_first(client: Client) -> None:
     told = dataset("db.public.totals", WAREHOUSE, **columns({"who": [("/told", "x", "DIRECT:IDENTITY")]}))
     _send(client, ORDERS, PEOPLE, _job(QUERY, out=told))
-    assert {origin for *_, origin in _edges(client, "db.public.totals")} <= {"COLUMN_LINEAGE"}
+    edges = _edges(client, "db.public.totals")
+    assert {edge for edge in edges if edge[2] == "who"} == {("/told", "x", "who", "COLUMN_LINEAGE")}
+
+
+def test_the_sql_fills_the_columns_that_a_report_leaves_out(client: Client) -> None:
+    """A facet about one of two columns; the other column, and the rows, are read out of the SQL."""
+    told = dataset(
+        "db.public.totals", WAREHOUSE, **schema("who", "total"), **columns({"WHO": [("/told", "x", "DIRECT:IDENTITY")]})
+    )
+    _send(client, ORDERS, PEOPLE, _job(QUERY, out=told))
+    edges = _edges(client, "db.public.totals")
+    assert {edge for edge in edges if edge[2]} == {
+        ("/told", "x", "WHO", "COLUMN_LINEAGE"),
+        ("db.public.orders", "amount", "total", "PARSED_SQL"),
+    }
+    assert ("db.public.people", "id", None, "PARSED_SQL") in edges
+    down = client.get(
+        "/api/v2/lineage",
+        node=f"dataset:{WAREHOUSE}:db.public.orders",
+        field="amount",
+        columns="true",
+        direction="downstream",
+    ).json()["column_edges"]
+    assert [(edge["target_field"], edge["origin"]) for edge in down] == [("total", "PARSED_SQL")]
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        {"who": [("/told", "x", "DIRECT:IDENTITY")], "total": []},
+        {"who": [("/told", "x", "DIRECT:IDENTITY")], "TOTAL": [("/told", "y", "DIRECT:IDENTITY")]},
+    ],
+    ids=["a column that nothing feeds", "every column"],
+)
+def test_a_report_about_every_column_is_not_added_to(client: Client, report: dict[str, Any]) -> None:
+    told = dataset("db.public.totals", WAREHOUSE, **schema("who", "total"), **columns(report))
+    _send(client, ORDERS, PEOPLE, _job(QUERY, out=told))
+    assert {origin for *_, origin in _edges(client, "db.public.totals")} == {"COLUMN_LINEAGE"}
 
 
 def test_a_bare_query_feeds_the_only_output(client: Client) -> None:

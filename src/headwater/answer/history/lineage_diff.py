@@ -194,9 +194,7 @@ async def _namespace(database: Database, question: Question, live_runs: int) -> 
             if question.columns:
                 pairs = {(edge.job, edge.dataset) for edge in edges if edge.direction == "out"}
                 pairs |= {(edge.job, edge.job) for edge in edges}
-                found = await edge_store.column_edges(connection, pairs, Moment(at, live_runs))
-                told = {(edge.job, edge.target) for edge in found}
-                found += await inferred.column_edges(connection, pairs - told, Moment(at, live_runs))
+                found = await inferred.column_edges(connection, pairs, Moment(at, live_runs))
                 columns = [e for e in found if e.source in nodes and e.target in nodes and e.job in nodes]
             graphs.append(
                 _Graph(

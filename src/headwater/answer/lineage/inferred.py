@@ -1,7 +1,8 @@
-"""Column lineage that no producer reported: read out of the SQL of jobs, with the schemas known at the time of the question.
+"""Column lineage, reported and inferred: what no producer reports of a column is read out of the job's SQL, with the schemas known at the time
+of the question.
 
 Nothing is stored: the text is in the log, the schemas have their history, and reading both for each question gives every past event
-the newest reading (decision 010). Its edges have the origin PARSED_SQL and count only if a job reported nothing better for an output.
+the newest reading (decision 010). Its edges have the origin PARSED_SQL and count only for the columns of an output of which the job reported nothing.
 A statement's tables are the datasets the job reported; a table that is none of them, or could be two, gives no edge.
 """
 
@@ -61,6 +62,39 @@ class _Work(msgspec.Struct, frozen=True):
 
 
 async def column_edges(
+    connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.UUID]], moment: Moment
+) -> list[ColumnEdge]:
+    """Return the column edges of these (job, target): those that are reported or drawn, and for each column that no report is about, those of the
+    job's SQL. A job with explicit lineage for a target has named all its inputs, so its SQL is not read for it.
+    """
+    reported = await edge_store.reported_columns(connection, pairs, moment)
+    partial = await _partial(connection, reported, moment)
+    unreported = {pair for pair in pairs if pair not in reported.fields}
+    found = list(reported.edges)
+    known = {(e.job, e.target, e.target_field, e.source, e.source_field) for e in found}
+    for edge in await _parsed_edges(connection, unreported | partial, moment):
+        fields = {field.lower() for field in reported.fields.get((edge.job, edge.target), ())}
+        place = edge.job, edge.target, edge.target_field, edge.source, edge.source_field
+        if edge.target_field.lower() not in fields and place not in known:
+            found.append(edge)
+    return found
+
+
+async def _partial(
+    connection: Connection, reported: edge_store.ReportedColumns, moment: Moment
+) -> set[tuple[uuid.UUID, uuid.UUID]]:
+    """Return the pairs whose reports leave out columns of the target, or whose columns are not known."""
+    targets = {target for job, target in reported.fields if job != target}
+    schemas = await facet_store.of_owners(connection, targets, ("schema",), moment.as_of) if targets else {}
+    columns = {target: {name.lower() for name in _columns(told["schema"])} for target, told in schemas.items()}
+    return {
+        pair
+        for pair, fields in reported.fields.items()
+        if pair not in reported.explicit and not columns.get(pair[1], {""}) <= {field.lower() for field in fields}
+    }
+
+
+async def _parsed_edges(
     connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.UUID]], moment: Moment
 ) -> list[ColumnEdge]:
     """Return the column edges of these (job, output) pairs by their SQL; pairs without SQL, or that it does not mention, have none."""

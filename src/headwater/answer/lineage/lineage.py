@@ -196,9 +196,7 @@ async def _start(walk: Walk, row: NodeRow) -> tuple[set[uuid.UUID], set[uuid.UUI
 async def _columns(walk: Walk) -> list[ColumnEdge]:
     pairs = {(edge.job, edge.dataset) for edge in walk.edges.values() if edge.direction == "out"}
     pairs |= {(edge.job, edge.job) for edge in walk.edges.values()}
-    found = await edge_store.column_edges(walk.connection, pairs, walk.moment)
-    told = {(edge.job, edge.target) for edge in found}
-    found += await inferred.column_edges(walk.connection, pairs - told, walk.moment)
+    found = await inferred.column_edges(walk.connection, pairs, walk.moment)
     return [edge for edge in found if edge.source in walk.hops and edge.target in walk.hops]
 
 

@@ -221,9 +221,7 @@ class _Columns:
         writes = await edge_store.at_jobs(self.connection, jobs, "out", self.moment)
         self.edges |= {(edge.source, edge.target): edge for edge in (*met, *writes)}
         pairs = {(edge.job, edge.dataset) for edge in writes} | {(job, job) for job in jobs}
-        columns = await edge_store.column_edges(self.connection, pairs, self.moment)
-        told = {(edge.job, edge.target) for edge in columns}
-        columns += await inferred.column_edges(self.connection, pairs - told, self.moment)
+        columns = await inferred.column_edges(self.connection, pairs, self.moment)
         told = {(edge.job, edge.target) for edge in columns}
         found = [_column_step(edge) for edge in columns]
         for edge in writes:

@@ -41,7 +41,6 @@ DECLARED = "headwater_declared"
 # Facet of a run that was created and has not started.
 ANNOUNCED = "headwater_announced"
 
-
 # Returns True if a content-addressed row (its type, its id) is stored already and need not be written again.
 Committed = Callable[[type, uuid.UUID], bool]
 
@@ -447,5 +446,5 @@ class _Projection:
 
 def _source_datasets(entry: LineageEntry) -> list[DatasetName]:
     """The datasets that feed any field of an explicit lineage entry, each once and in order."""
-    sources = (column_input.source for inputs in entry.inputs.values() for column_input in inputs)
-    return sorted({source for source in sources if isinstance(source, DatasetName)})
+    sources = {item.source for inputs in entry.inputs.values() for item in inputs}
+    return sorted(source for source in sources if isinstance(source, DatasetName))

@@ -3,6 +3,7 @@
 import datetime as dt
 import uuid
 from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 import msgspec
 
@@ -118,12 +119,22 @@ async def explicit_pairs(
     return found
 
 
-async def column_edges(
+class ReportedColumns(NamedTuple):
+    """The column edges of some (job, target). `fields`: by pair, the target's fields that a run or a declaration has evidence about, also of no
+    input. `explicit`: the pairs with explicit lineage, which names everything that feeds its target.
+    """
+
+    edges: list[ColumnEdge]
+    fields: dict[tuple[uuid.UUID, uuid.UUID], set[str]]
+    explicit: set[tuple[uuid.UUID, uuid.UUID]]
+
+
+async def reported_columns(
     connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.UUID]], moment: Moment
-) -> list[ColumnEdge]:
-    """Return column edges by (job, target); targets are datasets or the jobs themselves."""
+) -> ReportedColumns:
+    """Return what is reported of columns, and drawn by people, by (job, target); targets are datasets or the jobs themselves."""
     if not pairs:
-        return []
+        return ReportedColumns([], {}, set())
     others = await names.members(connection, {target for _, target in pairs})
     asked = [(job, id_) for job, target in pairs for id_ in (target, *others.get(target, ()))]
     given: dict[str, object] = {"jobs": [job for job, _ in asked], "targets": [target for _, target in asked]}
@@ -135,12 +146,19 @@ async def column_edges(
     rows += await sqlfile.load("lineage/edges")["manual_column_sets"].many(
         connection, jobs=given["jobs"], targets=given["targets"], as_of=moment.as_of
     )
-    sets = await column_sets.load(connection, {row[2] for row in rows})
-    settled = await _settled(connection, (e.source for edges in sets.values() for e in edges), (row[1] for row in rows))
+    sets = await column_sets.load_evidence(connection, {row[2] for row in rows})
+    sources = (edge.source for one in sets.values() for edge in one.edges)
+    settled = await _settled(connection, sources, (row[1] for row in rows))
     found: dict[tuple[object, ...], ColumnEdge] = {}
+    fields: dict[tuple[uuid.UUID, uuid.UUID], set[str]] = {}
+    explicit = set()
     for job, told_target, set_id, origin in rows:
         target = settled.get(told_target) or told_target
-        for edge in sets[set_id]:
+        if origin == Origin.EXPLICIT:
+            explicit.add((job, target))
+        if origin != Origin.MANUAL:
+            fields.setdefault((job, target), set()).update(sets[set_id].fields)
+        for edge in sets[set_id].edges:
             source = settled.get(edge.source, edge.source)
             if source == target == job:
                 # A dataset that declares lineage from itself: no job is there to read it.
@@ -150,7 +168,7 @@ async def column_edges(
                 found[key] = ColumnEdge(
                     job, target, edge.target_field, source, edge.source_field, Origin(origin), edge.transformation
                 )
-    return list(found.values())
+    return ReportedColumns(list(found.values()), fields, explicit)
 
 
 async def _settled(connection: Connection, *ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, uuid.UUID]:
