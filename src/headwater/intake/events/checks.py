@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from headwater.intake.events.facets import is_deleted
+from headwater.model import version
 from headwater.model.checks import TESTS, CheckResult, assertions, tests
 from headwater.model.event import Facets
 from headwater.store.events.rows import AnyRow, CheckRow
@@ -32,6 +33,11 @@ class Subject(NamedTuple):
     dataset: uuid.UUID
     version: str = ""
     part: str = ""
+
+
+def event_subject(digest: bytes, dataset: uuid.UUID, version_name: str, part: str) -> Subject:
+    """The subject of a check in an event without a run: the dataset, and which version and part of it the event names."""
+    return Subject(version.declaration_id(digest), dataset, "event", dataset, version_name, part)
 
 
 def add_assertions(add: Add, warn: Warn, subject: Subject, body: msgspec.Raw, at: dt.datetime, digest: bytes) -> None:

@@ -141,9 +141,8 @@ class _Projection:
         dataset, part = self.add_dataset(report.name)
         facets = self.add_dataset_facets(dataset, report.facets)
         if ASSERTIONS in report.facets:
-            known_as = self.external_version(facets, report), stored_part(part) if part else ""
-            subject = checks.Subject(version.declaration_id(self.digest), dataset, "event", dataset, *known_as)
-            self.add_checks(subject, report.facets[ASSERTIONS])
+            names = self.external_version(facets, report), stored_part(part) if part else ""
+            self.add_checks(checks.event_subject(self.digest, dataset, *names), report.facets[ASSERTIONS])
         content = {key: report.facets[key] for key in ("schema", "version") if key in report.facets}
         if content:
             content_id = version.content_id(b"\0".join(key.encode() + bytes(content[key]) for key in sorted(content)))
