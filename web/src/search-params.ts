@@ -78,8 +78,22 @@ export const catalogue = (raw: Raw) =>
     stalled: flag(raw.stalled),
   });
 
-export const LENSES = ["state", "freshness", "usage", "tag", "namespace", "changed"] as const;
+export const LENSES = [
+  "state",
+  "freshness",
+  "usage",
+  "cost",
+  "pii",
+  "completeness",
+  "disagreement",
+  "tag",
+  "namespace",
+  "changed",
+] as const;
 export type Lens = (typeof LENSES)[number];
+
+export const GROUPS = ["namespace", "source", "team", "product", "tag", "owner", "parent"] as const;
+export type GroupBy = (typeof GROUPS)[number];
 
 export const lineage = (raw: Raw) =>
   some({
@@ -93,7 +107,11 @@ export const lineage = (raw: Raw) =>
     /** Jobs whose children are shown one by one. */
     open: texts(raw.open),
     fold: oneOf(raw.fold, "none"),
-    group: oneOf(raw.group, "namespace", "source", "tag", "owner", "parent"),
+    group: oneOf(raw.group, ...GROUPS),
+    /** The edge that is explained: its two ends. */
+    edge: texts(raw.edge),
+    /** Whether the slider of times is shown. */
+    times: flag(raw.times),
     lens: oneOf(raw.lens, ...LENSES),
     /** Compare with the graph at this time. */
     since: time(raw.since),

@@ -1,8 +1,10 @@
 // A real Chromium with a fresh profile, and the page in it.
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
@@ -58,4 +60,30 @@ export async function settled(page) {
     before = now;
     await page.waitForTimeout(80);
   }
+}
+
+/** A name as one segment of a path of the page (src/path-names.ts). */
+export const seg = (name) =>
+  encodeURIComponent(
+    name.replace(/[!~%\\?#]/g, (sign) => `!${sign.charCodeAt(0).toString(16).toUpperCase()}`).replaceAll("/", "~"),
+  );
+
+/** Tests whose steps run in a new tab; whatever they do, the page must not have made an error. */
+export function pageTests(running) {
+  return (name, steps, { expected = [] } = {}) =>
+    test(name, async () => {
+      const { browser, server } = running();
+      const { page, problems } = await openPage(browser.context);
+      // The choice of colours of the test before is not this one's.
+      await page.addInitScript(() => localStorage.removeItem("headwater.theme"));
+      try {
+        await steps(page, (path) => page.goto(server.url + path));
+        assert.deepEqual(
+          problems.filter((problem) => !expected.some((one) => problem.includes(one))),
+          [],
+        );
+      } finally {
+        await page.close();
+      }
+    });
 }

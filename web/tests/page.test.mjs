@@ -2,17 +2,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { after, before, describe, test } from "node:test";
-import { openBrowser, openPage, settled } from "./browser.mjs";
+import { after, before, describe } from "node:test";
+import { openBrowser, pageTests, seg, settled } from "./browser.mjs";
 import { HOSTILE, seed } from "./seed.mjs";
 import { serve } from "./server.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const CLEAN = "dataset:file:/data/clean/flights";
-const seg = (name) =>
-  encodeURIComponent(
-    name.replace(/[!~%\\?#]/g, (sign) => `!${sign.charCodeAt(0).toString(16).toUpperCase()}`).replaceAll("/", "~"),
-  );
 const bare = (id) => seg(id.replace(/^[a-z]+:/, ""));
 const lineage = (id, query = "") => `lineage/${seg(id)}${query}`;
 const dataset = (id, tab = "") => `datasets/${bare(id)}${tab && `/${tab}`}`;
@@ -29,23 +25,7 @@ after(async () => {
   await server?.close();
 });
 
-/** Runs the steps in a new tab; whatever they do, the page must not have made an error. */
-function onPage(name, steps, { expected = [] } = {}) {
-  test(name, async () => {
-    const { page, problems } = await openPage(browser.context);
-    // The choice of colours of the test before is not this one's.
-    await page.addInitScript(() => localStorage.removeItem("headwater.theme"));
-    try {
-      await steps(page, (path) => page.goto(server.url + path));
-      assert.deepEqual(
-        problems.filter((problem) => !expected.some((one) => problem.includes(one))),
-        [],
-      );
-    } finally {
-      await page.close();
-    }
-  });
-}
+const onPage = pageTests(() => ({ browser, server }));
 const cards = (page) =>
   page.$$eval("[data-card]", (all) => all.map((one) => one.querySelector(".card-label").textContent));
 const search = (page) => Object.fromEntries(new URL(page.url()).searchParams);

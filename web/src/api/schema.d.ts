@@ -2222,6 +2222,7 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
             version_count: number;
+            owner_names: string[];
             /** @default 0 */
             hop: number;
             /** @default 0 */
@@ -2988,6 +2989,7 @@ export interface components {
             streaming: boolean;
             statement: string | null;
             user: string | null;
+            owner_names: string[];
             /** @default 0 */
             hop: number;
             /** @default 0 */
@@ -4082,6 +4084,7 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
             version_count: number;
+            owner_names: string[];
             /** @default 0 */
             hop: number;
             /** @default 0 */
@@ -4972,6 +4975,7 @@ export interface components {
             streaming: boolean;
             statement: string | null;
             user: string | null;
+            owner_names: string[];
             /** @default 0 */
             hop: number;
             /** @default 0 */

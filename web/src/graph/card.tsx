@@ -42,11 +42,16 @@ const STATE_WORDS: Record<string, string> = {
 export const NodeCard = memo(function NodeCard(props: Props) {
   const { node, card, actions } = props;
   const classes = ["card", node.kind];
+  if (node.word) classes.push(`is-${node.word}`);
   if (props.isRoot) classes.push("is-root");
   if (props.isSelected) classes.push("is-selected");
   if (props.isCurrent) classes.push("is-current");
   if (props.traced) classes.push("is-traced");
   const state = node.state ? `, last run ${STATE_WORDS[node.state] ?? node.state}` : "";
+  const unfold =
+    node.word === "group"
+      ? `Open the ${node.folded} of ${node.label}`
+      : `Unfold the ${node.folded} jobs of ${node.label}`;
   return (
     <article
       id={cardElementId(node.id)}
@@ -58,7 +63,7 @@ export const NodeCard = memo(function NodeCard(props: Props) {
         ...(node.tint ? { boxShadow: `inset 0 0 0 2px ${node.tint}` } : {}),
       }}
       data-card={node.id}
-      aria-label={`${node.kind} ${node.title}`}
+      aria-label={`${node.word ?? node.kind} ${node.title}`}
       onPointerEnter={() => actions.hoverNode(node.id)}
       onPointerLeave={() => actions.hoverNode(null)}
       onDoubleClick={() => actions.root(node.id)}
@@ -77,7 +82,7 @@ export const NodeCard = memo(function NodeCard(props: Props) {
           <span className="card-detail">{node.detail}</span>
         </span>
         <span className="sr-only">
-          {node.kind}
+          {node.word ?? node.kind}
           {state}
         </span>
         {node.kind === "dataset" && node.tags.length > 0 && (
@@ -129,8 +134,8 @@ export const NodeCard = memo(function NodeCard(props: Props) {
           type="button"
           tabIndex={-1}
           className="fold"
-          aria-label={`Unfold the ${node.folded} jobs of ${node.label}`}
-          title={`Unfold the ${node.folded} jobs of ${node.label}`}
+          aria-label={unfold}
+          title={unfold}
           onClick={(event) => {
             event.stopPropagation();
             actions.fold(node.id);

@@ -14,12 +14,13 @@ import "./graph.css";
 import { type CardActions, cardElementId, NodeCard } from "./card.tsx";
 import { Legend } from "./legend.tsx";
 import { MINIMAP, MINIMAP_ABOVE, minimapScale, paintMinimap } from "./minimap.ts";
-import type { FieldRef, Graph, Side } from "./model.ts";
+import type { ColumnLink, FieldRef, Graph, Side } from "./model.ts";
 import { type Arrow, neighbour } from "./neighbour.ts";
 import { type Emphasis, type Ink, inkOf, paint, wireSet } from "./paint.ts";
 import { boxOf, nodeAt, planOf, type Scene } from "./scene.ts";
 import { pngOf, svgOf } from "./picture.ts";
 import { trace } from "./trace.ts";
+import { wireAt } from "./wire-at.ts";
 import { useScene } from "./use-scene.ts";
 import { useViewport } from "./use-viewport.ts";
 import { CARD_ZOOM, centre, fit, keepWithin, reveal, zoomAt } from "./viewport.ts";
@@ -43,6 +44,8 @@ export interface GraphViewProps {
   route: ReadonlySet<string> | null;
   /** The scale of a lens. */
   legend: readonly { tint: string; word: string }[] | null;
+  /** What a dotted edge means; absent: declared. */
+  dotted?: string;
   /** Parents whose children are shown: they can be folded. */
   opened: readonly string[];
   /** Any value that changes with the colours. */
@@ -53,8 +56,15 @@ export interface GraphViewProps {
   onHidden(id: string, side: Side): void;
   /** A folded parent is opened, or an open one folded. */
   onFold(id: string): void;
+  /** What an edge or column link says, in lines, for its label under the pointer. */
+  explain(source: string, target: string, link: ColumnLink | null): readonly string[];
+  /** An edge was clicked. */
+  onEdge(source: string, target: string): void;
 }
 
+/** Under this zoom edges cannot be told apart by the pointer. */
+const WIRES_FROM = 0.2;
+const TOOLS = ".card, .graph-tools, .legend, .minimap";
 const NONE: readonly number[] = [];
 const NO_FIELDS: ReadonlySet<string> = new Set();
 
@@ -68,17 +78,19 @@ export function GraphView(props: GraphViewProps) {
   const ink = useRef<Ink | null>(null);
   const size = useRef({ width: 0, height: 0, ratio: 1 });
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set());
+  const [arranged, setArranged] = useState(0);
   const [visible, setVisible] = useState<readonly number[]>(NONE);
   const [hoveredNode, setHoveredNode] = useState<string | null>(null);
   const [hoveredField, setHoveredField] = useState<FieldRef | null>(null);
-  const [far, setFar] = useState<{ text: string; x: number; y: number } | null>(null);
+  const [far, setFar] = useState<{ lines: readonly string[]; x: number; y: number } | null>(null);
+  const [hoveredWire, setHoveredWire] = useState<string | null>(null);
   const [moved, setMoved] = useState<string | null>(null);
   const latest = useRef(props);
   latest.current = props;
 
   const plan = useMemo(
-    () => planOf(graph, { columns, indirect, expanded, aspect: aspectOf(host.current) }),
-    [graph, columns, indirect, expanded],
+    () => planOf(graph, { columns, indirect, expanded, arranged, aspect: aspectOf(host.current) }),
+    [graph, columns, indirect, expanded, arranged],
   );
   const scene = useScene(plan);
   const wires = useMemo(() => wireSet(scene ? wiresOf(scene) : []), [scene]);
@@ -100,12 +112,14 @@ export function GraphView(props: GraphViewProps) {
       });
     } else {
       const near = hoveredNode ?? selected;
-      scene?.graph.edges.forEach((edge, e) => {
-        if (near !== null && (edge.source === near || edge.target === near)) strong.add(`e${e}`);
-      });
+      if (hoveredWire !== null) strong.add(hoveredWire);
+      else
+        scene?.graph.edges.forEach((edge, e) => {
+          if (near !== null && (edge.source === near || edge.target === near)) strong.add(`e${e}`);
+        });
     }
     return { wires: strong, nodes: traced?.fields ?? route, selected, current };
-  }, [scene, traced, route, hoveredNode, selected, current]);
+  }, [scene, traced, route, hoveredNode, hoveredWire, selected, current]);
 
   const frame = () => {
     const context = canvas.current?.getContext("2d");
@@ -291,6 +305,16 @@ export function GraphView(props: GraphViewProps) {
     const { x, y, k } = viewport.view.current;
     return scene ? nodeAt(scene, (at.x - x) / k, (at.y - y) / k) : null;
   };
+  const wireUnder = (at: { x: number; y: number }) => {
+    const { x, y, k } = viewport.view.current;
+    // Far out lines run together: there is no one edge to point at.
+    if (!scene || k < WIRES_FROM) return null;
+    const hit = wireAt(wires, (at.x - x) / k, (at.y - y) / k, 6 / k);
+    if (!hit) return null;
+    const link = hit.kind === "link" || hit.kind === "indirect" ? scene.links[hit.index] : null;
+    const edge = link ?? scene.graph.edges[hit.index];
+    return edge ? { key: (link ? "l" : "e") + hit.index, source: edge.source, target: edge.target, link } : null;
+  };
   const here = scene?.index.get(current);
   const hereShown = here !== undefined && visible.includes(here);
   return (
@@ -304,19 +328,39 @@ export function GraphView(props: GraphViewProps) {
       data-nodes={graph.nodes.length}
       data-world={scene ? `${Math.ceil(scene.layout.width)} ${Math.ceil(scene.layout.height)}` : undefined}
       onKeyDown={onKeyDown}
-      onPointerLeave={() => setFar(null)}
+      onPointerLeave={() => {
+        setFar(null);
+        setHoveredWire(null);
+      }}
       onPointerMove={(event) => {
-        // Far out there are no cards to hover: the canvas is asked what is there, and its name is shown.
-        if (!scene || viewport.view.current.k >= CARD_ZOOM) return far && setFar(null);
+        if (!scene || event.buttons !== 0) return;
+        const leave = () => {
+          if (far) setFar(null);
+          if (hoveredWire) setHoveredWire(null);
+        };
+        if ((event.target as HTMLElement).closest(TOOLS)) return leave();
         const at = pointOn(host.current!, event);
-        const hit = under(at);
-        setHoveredNode(hit?.id ?? null);
-        setFar(hit ? { text: hit.label, ...at } : null);
+        if (viewport.view.current.k < CARD_ZOOM) {
+          // Far out there are no cards to hover: the canvas is asked what is there, and its name is shown.
+          const hit = under(at);
+          setHoveredNode(hit?.id ?? null);
+          if (hit) {
+            setHoveredWire(null);
+            return setFar({ lines: [hit.label], ...at });
+          }
+        }
+        const wire = wireUnder(at);
+        if (!wire) return leave();
+        setHoveredWire(wire.key);
+        setFar({ lines: props.explain(wire.source, wire.target, wire.link), ...at });
       }}
       onClick={(event) => {
-        if (!scene || (event.target as HTMLElement).closest(".card, .graph-tools, .legend, .minimap")) return;
-        const hit = under(pointOn(host.current!, event));
+        if (!scene || (event.target as HTMLElement).closest(TOOLS)) return;
+        const at = pointOn(host.current!, event);
+        const hit = under(at);
+        const wire = hit ? null : wireUnder(at);
         if (hit) props.onSelect(hit.id);
+        else if (wire) props.onEdge(wire.source, wire.target);
         else props.onField(null);
       }}
     >
@@ -344,8 +388,19 @@ export function GraphView(props: GraphViewProps) {
           })}
       </div>
       {far && (
-        <div className="far-label" style={{ left: far.x + 14, top: far.y + 14 }}>
-          {far.text}
+        <div
+          className="far-label"
+          style={
+            far.x > size.current.width / 2
+              ? { right: size.current.width - far.x + 14, top: far.y + 14 }
+              : { left: far.x + 14, top: far.y + 14 }
+          }
+        >
+          {far.lines.map((line, i) => (
+            <div key={i} className={i === 0 ? "name" : "soft"}>
+              {line}
+            </div>
+          ))}
         </div>
       )}
       <div className="graph-tools">
@@ -358,6 +413,26 @@ export function GraphView(props: GraphViewProps) {
         <button type="button" aria-label="Fit the graph" title="Fit the graph (f)" onClick={fitAll}>
           <svg viewBox="0 0 16 16" aria-hidden="true">
             <path d="M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4" />
+          </svg>
+        </button>
+        <button
+          type="button"
+          aria-label="Arrange anew"
+          title="Arrange anew: what is placed may move"
+          onClick={() => setArranged((n) => n + 1)}
+        >
+          <svg viewBox="0 0 16 16" aria-hidden="true">
+            <path d="M2 3h4v3H2zM10 2h4v3h-4zM10 8h4v3h-4zM6 4.5h2M8 4.5v5h2M2 13h12" />
+          </svg>
+        </button>
+        <button
+          type="button"
+          aria-label="Full screen"
+          title="Full screen"
+          onClick={() => void toggleFullScreen(host.current)}
+        >
+          <svg viewBox="0 0 16 16" aria-hidden="true">
+            <path d="M9 2h5v5M14 2 9 7M7 14H2V9M2 14l5-5" />
           </svg>
         </button>
       </div>
@@ -380,13 +455,25 @@ export function GraphView(props: GraphViewProps) {
           }}
         />
       )}
-      <Legend columns={columns} indirect={indirect} states={hasStates} lens={props.legend} />
+      <Legend
+        columns={columns}
+        indirect={indirect}
+        states={hasStates}
+        dotted={props.dotted ?? "declared"}
+        lens={props.legend}
+      />
       <div className="sr-only" aria-live="polite">
         {here !== undefined && moved ? `${scene?.graph.nodes[here].kind} ${scene?.graph.nodes[here].title}` : ""}
       </div>
       {!scene && <div className="graph-wait">Laying out {graph.nodes.length} nodes…</div>}
     </div>
   );
+}
+
+/** The whole stage, so that notices and details come along. */
+async function toggleFullScreen(element: HTMLElement | null) {
+  if (document.fullscreenElement) await document.exitFullscreen();
+  else await element?.closest(".lineage, .stage")?.requestFullscreen();
 }
 
 /** The shape of the canvas, known before it is there from the window; a later change of it moves nothing. */

@@ -1,6 +1,7 @@
 // Where everything goes: a layered layout, left to right, over typed arrays. Pure and deterministic: the answer
 // depends on the ids, sizes and edges, not on the order they came in. Runs as it is in a worker (layout.worker.ts).
 import { backEdges, outgoing } from "./cycles.ts";
+import { extend, type Placed } from "./extend.ts";
 import { type Layered, order } from "./order.ts";
 import { place } from "./place.ts";
 import { layers } from "./ranks.ts";
@@ -21,6 +22,8 @@ export interface LayoutInput {
   nodeGap: number;
   /** Width over height of what it is drawn on; 0 leaves layers one column wide. */
   aspect: number;
+  /** Where nodes stood before; null draws anew. */
+  placed?: Placed | null;
 }
 
 export interface Layout {
@@ -35,6 +38,7 @@ export interface Layout {
   bends: Float64Array;
   width: number;
   height: number;
+  /** Of a drawing made anew; 0 for one that was extended. */
   crossings: number;
 }
 
@@ -42,6 +46,7 @@ const BEND_HEIGHT = 10;
 const BEND_WEIGHT = 4;
 
 export function layOut(input: LayoutInput): Layout {
+  if (input.placed) return extend(input, input.placed);
   const n = input.ids.length;
   const byId = Int32Array.from(input.ids.keys()).sort((a, b) => compare(input.ids[a], input.ids[b]));
   const rank = new Int32Array(n);

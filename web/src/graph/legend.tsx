@@ -4,12 +4,14 @@ interface Props {
   indirect: boolean;
   /** Whether any node has a state. */
   states: boolean;
+  /** What a dotted edge means. */
+  dotted: string;
   lens: readonly { tint: string; word: string }[] | null;
 }
 
 const STATES = ["completed", "failed", "running", "aborted"];
 
-export function Legend({ columns, indirect, states, lens }: Props) {
+export function Legend({ columns, indirect, states, dotted, lens }: Props) {
   if (lens)
     return (
       <ul className="legend" aria-label="Legend">
@@ -24,7 +26,7 @@ export function Legend({ columns, indirect, states, lens }: Props) {
   return (
     <ul className="legend" aria-label="Legend">
       <Stroke className="edge" label="observed" />
-      <Stroke className="edge" dash="1.5 4" label="declared" />
+      <Stroke className="edge" dash="1.5 4" label={dotted} />
       {columns && <Stroke className="link" label="column" />}
       {columns && indirect && <Stroke className="indirect" dash="5 3" label="indirect (filter, join)" />}
       {states &&

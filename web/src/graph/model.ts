@@ -10,7 +10,9 @@ export interface GraphField {
 
 export interface GraphNode {
   id: string;
+  /** Its shape; `word` says what it is, where that is not its shape's name. */
   kind: "dataset" | "job";
+  word?: string;
   label: string;
   /** Second line of the card: a short namespace, or when the job last ran. */
   detail: string;
@@ -36,6 +38,8 @@ export interface GraphEdge {
   declared: boolean;
   /** Of two times compared: what became of it. */
   change: "added" | "gone" | "changed" | null;
+  /** How many edges are drawn as this one; absent: itself alone. */
+  count?: number;
 }
 
 /** A dependency of a column (or, with a null field, of the whole dataset or job). */

@@ -9,10 +9,14 @@ export interface Plan {
   cards: readonly Card[];
   index: ReadonlyMap<string, number>;
   input: LayoutInput;
+  /** How often the reader asked for the drawing to be arranged anew. */
+  arranged: number;
 }
 
 export interface Scene extends Plan {
   layout: Layout;
+  /** Where nodes stood that are not shown any more: they go back there. */
+  gone: ReadonlyMap<string, readonly [x: number, y: number]>;
   /** How long the layout took, in ms, where it ran. */
   took: number;
 }
@@ -23,6 +27,7 @@ export interface PlanOptions {
   expanded: ReadonlySet<string>;
   /** Width over height of the canvas. */
   aspect: number;
+  arranged: number;
 }
 
 export function planOf(graph: Graph, options: PlanOptions): Plan {
@@ -39,6 +44,7 @@ export function planOf(graph: Graph, options: PlanOptions): Plan {
     links: links.filter((link) => index.has(link.source) && index.has(link.target)),
     cards,
     index,
+    arranged: options.arranged,
     input: {
       ids: graph.nodes.map((node) => node.id),
       width: Float64Array.from(cards, (card) => card.width),

@@ -1,6 +1,8 @@
-// Layout as a hook: small graphs at once, large ones in a worker while the last drawing stays on the screen.
+// Layout as a hook: small graphs at once, large ones in a worker while the last drawing stays on the screen. What is on the
+// screen keeps its place (places.ts).
 import { useEffect, useMemo, useRef, useState } from "react";
 import { type Layout, layOut } from "./layout.ts";
+import { goneAfter, placedIn } from "./places.ts";
 import type { Plan, Scene } from "./scene.ts";
 
 /** Above this a layout may take longer than a frame. */
@@ -8,9 +10,9 @@ const WORKER_ABOVE = 150;
 
 export function useScene(plan: Plan): Scene | null {
   const small = plan.cards.length <= WORKER_ABOVE;
-  const now = useMemo(() => (small ? measured(plan) : null), [plan, small]);
   const [, redraw] = useState(0);
   const last = useRef<Scene | null>(null);
+  const now = useMemo(() => (small ? measured(plan, last.current) : null), [plan, small]);
   if (now) last.current = now;
   const worker = useRef<Worker | null>(null);
   const ticket = useRef(0);
@@ -20,15 +22,22 @@ export function useScene(plan: Plan): Scene | null {
     worker.current ??= new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
     const mine = ++ticket.current;
     const begun = performance.now();
+    const before = last.current;
+    const placed = placedIn(before, plan);
     const receive = (event: MessageEvent<{ ticket: number; layout: Layout }>) => {
       if (event.data.ticket !== mine) return;
-      const took = performance.now() - begun;
-      last.current = { ...plan, layout: event.data.layout, took };
+      const { layout } = event.data;
+      last.current = {
+        ...plan,
+        layout,
+        gone: goneAfter(before, plan, placed, layout),
+        took: performance.now() - begun,
+      };
       redraw(mine);
     };
     const current = worker.current;
     current.addEventListener("message", receive);
-    current.postMessage({ ticket: mine, input: plan.input });
+    current.postMessage({ ticket: mine, input: { ...plan.input, placed } });
     return () => current.removeEventListener("message", receive);
   }, [plan, small]);
 
@@ -42,8 +51,9 @@ export function useScene(plan: Plan): Scene | null {
   return last.current;
 }
 
-function measured(plan: Plan): Scene {
+function measured(plan: Plan, before: Scene | null): Scene {
   const begun = performance.now();
-  const layout = layOut(plan.input);
-  return { ...plan, layout, took: performance.now() - begun };
+  const placed = placedIn(before, plan);
+  const layout = layOut({ ...plan.input, placed });
+  return { ...plan, layout, gone: goneAfter(before, plan, placed, layout), took: performance.now() - begun };
 }

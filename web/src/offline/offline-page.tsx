@@ -1,7 +1,8 @@
 // The whole page of a file without a server: a search, what is shown, the drawing.
 import { useCallback, useMemo, useState } from "react";
 import { GraphView } from "../graph/graph-view.tsx";
-import type { FieldRef, Graph } from "../graph/model.ts";
+import type { ColumnLink, FieldRef, Graph } from "../graph/model.ts";
+import { bareName } from "../names.ts";
 import { found } from "./search.ts";
 
 export interface OfflineLineage {
@@ -13,6 +14,14 @@ export interface OfflineLineage {
 
 type Theme = "light" | "dark";
 
+/** The file has no sources of an edge: it came out of the texts that the file was made from. */
+const explain = (source: string, target: string, link: ColumnLink | null) =>
+  link
+    ? [
+        `${link.sourceField ?? "all"} → ${link.targetField ?? "all"}`,
+        link.indirect ? "indirect: filter, join" : "direct",
+      ]
+    : [`${bareName(source)} → ${bareName(target)}`];
 const NOTHING = () => undefined;
 
 export function OfflinePage({ lineage }: { lineage: OfflineLineage }) {
@@ -91,6 +100,8 @@ export function OfflinePage({ lineage }: { lineage: OfflineLineage }) {
         onRoot={select}
         onHidden={NOTHING}
         onFold={NOTHING}
+        explain={explain}
+        onEdge={NOTHING}
       />
     </main>
   );

@@ -192,7 +192,7 @@ async def dataset(database: Database, namespace: str, name: str, as_of: dt.datet
         )
     return Dataset(
         **msgspec.structs.asdict(shown),
-        owners=words.owners(_owners(facets.get("ownership"))),
+        owners=words.owners(node.decode_owners(facets.get("ownership"))),
         tag_details=node.tags_with(words, facets.get("tags")),
         description_origin=_description_origin(words, shown),
         aliases=[alias.node_id for alias in aliases],
@@ -234,7 +234,7 @@ async def job(database: Database, namespace: str, name: str, as_of: dt.datetime 
     latest = await runs(database, job=row.node_id, state=None, parent=None, limit=20, offset=0)
     return Job(
         **msgspec.structs.asdict(shown),
-        owners=words.owners(_owners(facets.get("ownership"))),
+        owners=words.owners(node.decode_owners(facets.get("ownership"))),
         tag_details=node.tags_with(words, facets.get("tags")),
         description_origin=_description_origin(words, shown),
         hidden=words.hidden,
@@ -254,14 +254,7 @@ async def owners_of(connection: Connection, ids: Collection[uuid.UUID]) -> dict[
     """The names of the owners of datasets and jobs, by events and by people; of those that have any."""
     facets = await facet_store.of_owners(connection, ids, ("ownership",))
     said = await annotation_store.of_owners(connection, ids)
-    named = {id_: Words(said.get(id_, ())).owners(_owners(facets.get(id_, {}).get("ownership"))) for id_ in ids}
+    named = {
+        id_: Words(said.get(id_, ())).owners(node.decode_owners(facets.get(id_, {}).get("ownership"))) for id_ in ids
+    }
     return {id_: sorted({owner.name for owner in owners}) for id_, owners in named.items() if owners}
-
-
-def _owners(body: bytes | None) -> list[Owner]:
-    items = node.plain(body).get("owners")
-    return [
-        Owner(str(item["name"]), str(item["type"]) if item.get("type") else None)
-        for item in (items if isinstance(items, list) else [])
-        if isinstance(item, dict) and item.get("name")
-    ]

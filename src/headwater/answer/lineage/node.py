@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from headwater.answer.lineage import liveness
-from headwater.answer.people.people import Tag, Words, text_of
+from headwater.answer.people.people import Owner, Tag, Words, text_of
 from headwater.model import facets as known
 from headwater.model.names import short
 from headwater.model.run import RunState
@@ -58,6 +58,7 @@ class DatasetNode(msgspec.Struct, kw_only=True, tag_field="type", tag="DATASET")
     first_seen: dt.datetime
     updated_at: dt.datetime
     version_count: int
+    owner_names: list[str] = []
     hop: int = 0
     hidden_upstream: int = 0
     hidden_downstream: int = 0
@@ -77,6 +78,7 @@ class JobNode(msgspec.Struct, kw_only=True, tag_field="type", tag="JOB"):
     streaming: bool = False
     statement: str | None = None
     user: str | None = None
+    owner_names: list[str] = []
     hop: int = 0
     hidden_upstream: int = 0
     hidden_downstream: int = 0
@@ -117,11 +119,13 @@ async def from_rows(
         mine, words = facets.get(id_, {}), Words(said.get(id_, ()))
         description = words.description() or description_of(mine)
         tags = [tag.text for tag in tags_with(words, mine.get("tags"))]
+        owner_names = [owner.name for owner in words.owners(decode_owners(mine.get("ownership")))]
         if row.type == "DATASET":
             found[id_] = DatasetNode(
                 id=row.node_id, namespace=row.namespace, name=row.name, label=short(row.name),
                 description=description, tags=tags, fields=fields_with(words, past.get(id_) or mine.get("schema"), mine.get("tags")),
                 first_seen=row.first_seen, updated_at=row.last_seen, version_count=counts.get(id_, 0),
+                owner_names=owner_names,
             )  # fmt: skip
         else:
             run = latest.get(id_)
@@ -135,6 +139,7 @@ async def from_rows(
                 streaming=id_ in types and known.streaming(types[id_]),
                 statement=(run and run.statement) or statement_of(texts.get(id_, {}).get("sql")),
                 user=user_of(run, mine.get("ownership")),
+                owner_names=owner_names,
             )  # fmt: skip
     return found
 
@@ -240,6 +245,16 @@ def decode_tags(body: bytes | None) -> dict[str, list[tuple[str, Any]]]:
             plain_value = value if isinstance(value, str | int | float | bool) else None
             found.setdefault(field if isinstance(field, str) else "", []).append((item["key"], plain_value))
     return found
+
+
+def decode_owners(body: bytes | None) -> list[Owner]:
+    """Return the owners of an ownership facet."""
+    items = plain(body).get("owners")
+    return [
+        Owner(str(item["name"]), str(item["type"]) if item.get("type") else None)
+        for item in (items if isinstance(items, list) else [])
+        if isinstance(item, dict) and item.get("name")
+    ]
 
 
 def plain(body: bytes | None) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 // What each run left behind, newest first, and the difference of any two.
-import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useAsk } from "../../api/queries.ts";
 import type { Answer } from "../../api/client.ts";
 import { bytes, count } from "../../format.ts";
@@ -107,6 +107,17 @@ export function VersionsTab({ dataset, reference }: TabProps) {
       minor: true,
       value: (version) => version.files,
       cell: (version) => count(version.files),
+    },
+    {
+      id: "lineage",
+      header: "From and to",
+      minor: true,
+      value: (version) => version.id,
+      cell: (version) => (
+        <Link to="/lineage/$node" params={{ node: version.id }}>
+          its lineage
+        </Link>
+      ),
     },
     {
       id: "external",

@@ -1,5 +1,5 @@
 // What can be done about a range: see why, see who is hit, and only then mark it wrong and plan its repair.
-import { useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useAsk, useMe, useSend } from "../../api/queries.ts";
 import { plural } from "../../format.ts";
@@ -7,6 +7,7 @@ import { Answered } from "../../parts/answered.tsx";
 import { Command } from "../../parts/message.tsx";
 import { Refused } from "../metadata/described.tsx";
 import { Hits } from "../incidents/hits.tsx";
+import { isRecord } from "../lineage/records.ts";
 
 export function RangeActions({ entity, range }: { entity: string; range: string }) {
   const [why, setWhy] = useState(false);
@@ -78,31 +79,47 @@ export function RangeActions({ entity, range }: { entity: string; range: string 
   );
 }
 
+/** What may have made it wrong: the lineage of the instances, with what speaks against each node, the nearest first. */
 function Suspects({ entity, range }: { entity: string; range: string }) {
-  const suspects = useAsk("/api/v2/entities/{name}/suspects", {
-    path: { name: entity },
-    query: { instances: [range] },
-  });
+  const node = `${entity}@${range}`;
+  const lineage = useAsk("/api/v2/lineage", { query: { node, wrong: true, direction: "upstream", depth: 100 } });
   return (
-    <Answered of={suspects} lines={2}>
-      {({ suspects: rows }) =>
-        rows.length === 0 ? (
-          <p className="soft">Nothing upstream may have made it wrong.</p>
-        ) : (
-          <ul className="list">
-            {rows.slice(0, 20).map((row, i) => (
-              <li key={i}>
-                <span className="mono">
-                  {row.entity}@{row.instances.slice(0, 3).join(", ")}
-                </span>
-                <small className="soft">
-                  {plural(row.depth, "step")} upstream{row.because && `: ${row.because}`}
-                </small>
-              </li>
+    <Answered of={lineage} lines={2}>
+      {({ nodes, hidden, notes }) => {
+        const rows = nodes.filter(isRecord).filter((one) => one.against !== null);
+        rows.sort((a, b) => Math.abs(a.hop) - Math.abs(b.hop));
+        return (
+          <>
+            {notes.map((note) => (
+              <p className="notice-line" key={note}>
+                {note}
+              </p>
             ))}
-          </ul>
-        )
-      }
+            {rows.length === 0 ? (
+              <p className="soft">Nothing upstream may have made it wrong.</p>
+            ) : (
+              <ul className="list">
+                {rows.slice(0, 20).map((row) => (
+                  <li key={row.id}>
+                    <span className="mono">
+                      {row.type === "INSTANCES"
+                        ? `${row.entity}@${(row.of_these.length > 0 ? row.of_these : row.instances).slice(0, 3).join(", ")}`
+                        : row.label}
+                    </span>
+                    <small className="soft">
+                      {row.hop === 0 ? "itself" : `${plural(Math.abs(row.hop), "step")} upstream`}: {row.against}
+                    </small>
+                  </li>
+                ))}
+              </ul>
+            )}
+            {hidden.nodes > 0 && <p className="soft">At least {hidden.nodes} more were not looked at.</p>}
+            <Link className="button quiet" to="/lineage/$node" params={{ node }} search={{ direction: "upstream" }}>
+              Draw its lineage
+            </Link>
+          </>
+        );
+      }}
     </Answered>
   );
 }

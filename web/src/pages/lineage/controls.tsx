@@ -1,7 +1,7 @@
 // The bar over the graph: how far, which way, with which columns, in which light; and ways to take it along.
 import { Menu, Popover, Select, Switch } from "@mantine/core";
 import { useState } from "react";
-import { type Direction, type Lens, MAX_DEPTH } from "../../search-params.ts";
+import { type Direction, type GroupBy, type Lens, MAX_DEPTH } from "../../search-params.ts";
 import type { Patch, State } from "./lineage-page.tsx";
 
 const DIRECTIONS: { value: Direction; label: string }[] = [
@@ -14,8 +14,22 @@ const LENS_WORDS: { value: Lens | "none"; label: string }[] = [
   { value: "state", label: "Last run" },
   { value: "freshness", label: "Freshness" },
   { value: "usage", label: "Usage" },
+  { value: "cost", label: "Cost" },
+  { value: "pii", label: "Personal data" },
+  { value: "completeness", label: "Completeness" },
+  { value: "disagreement", label: "Disagreements" },
   { value: "tag", label: "Tags" },
   { value: "namespace", label: "Namespaces" },
+];
+const GROUP_WORDS: { value: GroupBy | "none"; label: string }[] = [
+  { value: "none", label: "No groups" },
+  { value: "namespace", label: "By namespace" },
+  { value: "source", label: "By source" },
+  { value: "team", label: "By team" },
+  { value: "product", label: "By product" },
+  { value: "tag", label: "By tag" },
+  { value: "owner", label: "By owner" },
+  { value: "parent", label: "By folder, DAG" },
 ];
 const DAYS: readonly [word: string, days: number][] = [
   ["yesterday", 1],
@@ -31,7 +45,15 @@ export interface Exports {
   mermaid(): void;
 }
 
-export function Controls({ state, change, exports }: { state: State; change: Patch; exports: Exports }) {
+interface Props {
+  state: State;
+  change: Patch;
+  exports: Exports;
+  /** Single runs are drawn: what is asked of datasets and jobs alone is left out. */
+  records: boolean;
+}
+
+export function Controls({ state, change, exports, records }: Props) {
   const [more, setMore] = useState(false);
   return (
     <div className={`controls${more ? " is-open" : ""}`}>
@@ -77,13 +99,15 @@ export function Controls({ state, change, exports }: { state: State; change: Pat
           +
         </button>
       </label>
-      <Switch
-        size="xs"
-        label="Columns"
-        checked={state.columns}
-        onChange={(event) => change({ columns: event.currentTarget.checked || undefined, field: undefined })}
-      />
-      {state.columns && (
+      {!records && (
+        <Switch
+          size="xs"
+          label="Columns"
+          checked={state.columns}
+          onChange={(event) => change({ columns: event.currentTarget.checked || undefined, field: undefined })}
+        />
+      )}
+      {state.columns && !records && (
         <Switch
           size="xs"
           label="Indirect"
@@ -95,22 +119,48 @@ export function Controls({ state, change, exports }: { state: State; change: Pat
         More
       </button>
       <div className="controls-rest">
-        <Select
-          size="xs"
-          aria-label="Lens"
-          allowDeselect={false}
-          data={LENS_WORDS}
-          value={state.lens ?? "none"}
-          onChange={(value) => change({ lens: value === "none" ? undefined : (value as Lens) })}
-        />
+        {!records && (
+          <>
+            <Select
+              size="xs"
+              aria-label="Lens"
+              allowDeselect={false}
+              data={LENS_WORDS}
+              value={state.lens ?? "none"}
+              onChange={(value) => change({ lens: value === "none" ? undefined : (value as Lens) })}
+            />
+            <Select
+              size="xs"
+              aria-label="Groups"
+              allowDeselect={false}
+              data={GROUP_WORDS}
+              value={state.group ?? "none"}
+              onChange={(value) =>
+                change({ group: value === "none" ? undefined : (value as GroupBy), open: undefined })
+              }
+            />
+          </>
+        )}
         <Filter state={state} change={change} />
-        <Compare state={state} change={change} />
-        <Switch
-          size="xs"
-          label="Fold packages"
-          checked={!state.unfolded}
-          onChange={(event) => change({ fold: event.currentTarget.checked ? undefined : "none", open: undefined })}
-        />
+        {!records && (
+          <>
+            <Compare state={state} change={change} />
+            <button
+              type="button"
+              className="button quiet"
+              aria-pressed={state.times}
+              onClick={() => change({ times: state.times ? undefined : true })}
+            >
+              Times
+            </button>
+            <Switch
+              size="xs"
+              label="Fold packages"
+              checked={!state.unfolded}
+              onChange={(event) => change({ fold: event.currentTarget.checked ? undefined : "none", open: undefined })}
+            />
+          </>
+        )}
         <button
           type="button"
           className="button quiet"

@@ -1,6 +1,6 @@
 // A lens: one colour scale over the graph, and its legend. Colours come with words, on the card and in the legend.
 import type { LineageNode } from "../../api/types.ts";
-import { count, percent } from "../../format.ts";
+import { count, percent, plural } from "../../format.ts";
 import type { Lens } from "../../search-params.ts";
 
 export interface Tinted {
@@ -34,6 +34,13 @@ const RUN: Record<string, Tinted> = {
 export interface LensData {
   freshness?: ReadonlyMap<string, string>;
   reads?: ReadonlyMap<string, number>;
+  money?: ReadonlyMap<string, number>;
+  /** Dataset → its columns whose origin is known. */
+  traced?: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Datasets that a job of the answer writes. */
+  written?: ReadonlySet<string>;
+  /** Dataset → what sources disagree about its origin. */
+  disagreements?: ReadonlyMap<string, string>;
   changes?: ReadonlyMap<string, "added" | "gone" | "changed">;
 }
 
@@ -51,6 +58,14 @@ export function lensView(lens: Lens | undefined, nodes: readonly LineageNode[], 
       };
     case "usage":
       return usage(data.reads ?? new Map());
+    case "cost":
+      return cost(data.money ?? new Map());
+    case "pii":
+      return pii();
+    case "completeness":
+      return completeness(data.traced ?? new Map(), data.written ?? new Set());
+    case "disagreement":
+      return disagreement(data.disagreements ?? new Map());
     case "tag":
       return groups(nodes, (node) => node.tags[0] ?? null, "no tag");
     case "namespace":
@@ -93,6 +108,89 @@ function usage(reads: ReadonlyMap<string, number>): LensView {
       { tint: steps[1], word: "few reads" },
       { tint: steps[2], word: "some" },
       { tint: steps[3], word: "many" },
+    ],
+  };
+}
+
+function cost(money: ReadonlyMap<string, number>): LensView {
+  const most = Math.max(...money.values(), Number.MIN_VALUE);
+  const steps = ["#e0b45c", "#c98a1b", "#a1560f"];
+  return {
+    of: (node) => {
+      const n = money.get(node.id);
+      if (n === undefined) return { tint: TONES.none, note: "cost not measured" };
+      const step = Math.min(Math.floor((n / most) * 3), 2);
+      return { tint: steps[step], note: `${n.toFixed(2)} a period (${percent(n / most)} of the most)` };
+    },
+    legend: [
+      { tint: TONES.none, word: "not measured" },
+      { tint: steps[0], word: "cheap" },
+      { tint: steps[1], word: "some" },
+      { tint: steps[2], word: "dear" },
+    ],
+  };
+}
+
+/** `pii`, `pii:email`, `PII`; not `pii:false`. */
+export const isPersonal = (tag: string) => /^pii(:|$)/i.test(tag) && !/^pii:(false|no|none|0)$/i.test(tag);
+
+function pii(): LensView {
+  const own = { tint: TONES.bad, word: "personal data, by its tag" };
+  const part = { tint: TONES.warn, word: "columns with personal data" };
+  const none = { tint: TONES.none, word: "no such tag" };
+  return {
+    of: (node) => {
+      if (node.type !== "DATASET") return null;
+      const columns = node.fields.filter((field) => field.tags.some(isPersonal)).map((field) => field.name);
+      if (columns.length > 0) return { tint: part.tint, note: `personal: ${columns.join(", ")}` };
+      return node.tags.some(isPersonal)
+        ? { tint: own.tint, note: "personal data" }
+        : { tint: none.tint, note: none.word };
+    },
+    legend: [own, part, none],
+  };
+}
+
+function completeness(traced: ReadonlyMap<string, ReadonlySet<string>>, written: ReadonlySet<string>): LensView {
+  return {
+    of: (node) => {
+      if (node.type !== "DATASET") return null;
+      if (!written.has(node.id)) return { tint: TONES.none, note: "no writer shown" };
+      if (node.fields.length === 0) return { tint: TONES.warn, note: "no schema reported" };
+      const known = node.fields.filter((field) => traced.get(node.id)?.has(field.name)).length;
+      const share = known / node.fields.length;
+      return {
+        tint: share === 1 ? TONES.good : share > 0 ? TONES.warn : TONES.bad,
+        note: `${known} of ${plural(node.fields.length, "column")} traced`,
+      };
+    },
+    legend: [
+      { tint: TONES.good, word: "every column traced" },
+      { tint: TONES.warn, word: "some columns, or no schema" },
+      { tint: TONES.bad, word: "no column traced" },
+      { tint: TONES.none, word: "no writer shown" },
+    ],
+  };
+}
+
+const DISAGREEMENTS: Record<string, string> = {
+  in_no_dag: "seen in the query log, in no DAG",
+  untold_by_its_job: "not reported by its job",
+  never_seen: "declared, never seen",
+};
+
+function disagreement(words: ReadonlyMap<string, string>): LensView {
+  return {
+    of: (node) => {
+      if (node.type !== "DATASET") return null;
+      const kind = words.get(node.id);
+      return kind
+        ? { tint: TONES.bad, note: DISAGREEMENTS[kind] ?? kind.replaceAll("_", " ") }
+        : { tint: TONES.none, note: "no disagreement" };
+    },
+    legend: [
+      { tint: TONES.bad, word: "sources disagree about its origin" },
+      { tint: TONES.none, word: "no disagreement" },
     ],
   };
 }

@@ -4,7 +4,8 @@ import { useCallback, useEffect, useMemo, useRef } from "react";
 import { remember } from "../../api/queries.ts";
 import { isTyping } from "../../frame/use-keys.ts";
 import { GraphView, type GraphHandle } from "../../graph/graph-view.tsx";
-import type { FieldRef, Side } from "../../graph/model.ts";
+import type { ColumnLink, FieldRef, Side } from "../../graph/model.ts";
+import { plural } from "../../format.ts";
 import { bareName } from "../../names.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { Trouble } from "../../parts/message.tsx";
@@ -12,8 +13,14 @@ import { Waiting } from "../../parts/waiting.tsx";
 import type { lineage as lineageSearch, Direction } from "../../search-params.ts";
 import { useTheme } from "../../theme.ts";
 import { Controls } from "./controls.tsx";
+import { EdgeDetails } from "./edge-details.tsx";
+import { explainEdge, explainLink } from "./explain.ts";
+import { RecordDetails } from "./record-details.tsx";
+import { askFor, isNamed, isRecord } from "./records.ts";
+import { TimeBar } from "./time-bar.tsx";
 import "./lineage.css";
 import { exportsOf } from "./exports.ts";
+import { GroupDetails } from "./group-details.tsx";
 import { Inspector } from "./inspector.tsx";
 import { Notices } from "./notices.tsx";
 import { Twin } from "./twin.tsx";
@@ -35,6 +42,9 @@ export interface State {
   open: readonly string[];
   unfolded: boolean;
   lens: Search["lens"];
+  group: Search["group"];
+  edge: readonly string[];
+  times: boolean;
   since: string | null;
   to: string | null;
   filter: string;
@@ -60,6 +70,9 @@ function useAddress(): State {
     open: search.open ?? NONE,
     unfolded: search.fold === "none",
     lens: search.lens,
+    group: search.group,
+    edge: search.edge?.length === 2 ? search.edge : NONE,
+    times: search.times ?? false,
     since: search.since ?? null,
     to: search.to ?? null,
     filter: search.filter ?? "",
@@ -74,9 +87,9 @@ export function LineagePage() {
   const navigate = useNavigate();
   const handle = useRef<GraphHandle>(null);
   const shown = useLineageView(state);
-  const { lineage, answer, folded, graph, lens } = shown;
-  const latest = useRef({ state, graph, folded });
-  latest.current = { state, graph, folded };
+  const { lineage, answer, folded, graph, grouped, lens } = shown;
+  const latest = useRef({ state, graph, folded, grouped, answer, data: lineage.data });
+  latest.current = { state, graph, folded, grouped, answer, data: lineage.data };
 
   useEffect(() => {
     document.title = `Lineage of ${bareName(state.node).slice(-70)} · Headwater`;
@@ -90,17 +103,26 @@ export function LineagePage() {
     [navigate],
   );
   const start = useCallback(
-    (node: string) =>
+    (id: string) => {
+      const now = latest.current;
+      // A group is no start: it is opened.
+      if (now.grouped?.inside.has(id)) return change({ open: [...now.state.open, id] });
+      const record = now.data?.nodes.find((one) => one.id === id);
+      const node = record && isRecord(record) ? askFor(record) : id;
+      if (node === null) return;
+      const fresh = { selected: undefined, field: undefined, open: undefined, to: undefined, edge: undefined };
       void navigate({
         to: "/lineage/$node",
         params: { node },
-        search: (now) => ({ ...now, selected: undefined, field: undefined, open: undefined, to: undefined }) as never,
-      }),
-    [navigate],
+        search: (old) => ({ ...old, ...fresh }) as never,
+      });
+    },
+    [navigate, change],
   );
   const select = useCallback(
     (id: string | null) => {
-      if (id !== latest.current.state.selected) change({ selected: id ?? undefined, field: undefined });
+      if (id !== latest.current.state.selected)
+        change({ selected: id ?? undefined, field: undefined, edge: undefined });
     },
     [change],
   );
@@ -123,7 +145,8 @@ export function LineagePage() {
   const fold = useCallback(
     (id: string) => {
       const open = new Set(latest.current.state.open);
-      const inside = latest.current.folded?.inside.has(id);
+      const { folded, grouped } = latest.current;
+      const inside = folded?.inside.has(id) || grouped?.inside.has(id);
       if (inside) open.add(id);
       else open.delete(id);
       change({ open: open.size ? [...open] : undefined });
@@ -138,7 +161,8 @@ export function LineagePage() {
       if (event.key === "t") change({ view: now.table ? undefined : "table" });
       else if (event.key === "Escape") {
         // One thing at a time: the traced column, then the inspector, then the path.
-        if (now.field) change({ field: undefined });
+        if (now.edge.length) change({ edge: undefined });
+        else if (now.field) change({ field: undefined });
         else if (now.selected) change({ selected: undefined });
         else if (now.to) change({ to: undefined });
       }
@@ -147,9 +171,32 @@ export function LineagePage() {
     return () => removeEventListener("keydown", key);
   }, [change]);
 
+  const goTo = useCallback(
+    (at: string | undefined) =>
+      void navigate({ to: ".", search: (now) => ({ ...now, asOf: at }) as never, replace: true }),
+    [navigate],
+  );
   const pinned = useMemo<FieldRef | null>(
     () => (state.columns && state.field ? { node: state.selected ?? state.node, field: state.field } : null),
     [state.columns, state.field, state.selected, state.node],
+  );
+  const explain = useCallback((source: string, target: string, link: ColumnLink | null) => {
+    const { graph: drawn, folded, data } = latest.current;
+    const names = new Map(drawn?.nodes.map((node) => [node.id, node.label]));
+    const edges = folded?.column_edges ?? [];
+    if (link) return explainLink(link, edges, names);
+    const all = data?.nodes.some(isRecord) ? data.edges : (folded?.edges ?? []);
+    const edge = all.find((one) => one.source === source && one.target === target);
+    if (edge) return explainEdge(edge, names);
+    const drawnEdge = drawn?.edges.find((one) => one.source === source && one.target === target);
+    return [
+      `${names.get(source) ?? source} → ${names.get(target) ?? target}`,
+      `${plural(drawnEdge?.count ?? 1, "edge")} of the group`,
+    ];
+  }, []);
+  const openEdge = useCallback(
+    (source: string, target: string) => change({ edge: [source, target], selected: undefined, field: undefined }),
+    [change],
   );
   const exports = useMemo(
     () =>
@@ -160,16 +207,22 @@ export function LineagePage() {
       ),
     [answer],
   );
+  const record = lineage.data?.nodes.find((node) => node.id === state.selected);
+  const isStart = lineage.data?.roots.includes(state.selected ?? "") ?? false;
   const own = state.node.startsWith("job:") ? "/jobs/$id/{-$tab}" : "/datasets/$id/{-$tab}";
 
   return (
-    <main className={`lineage${state.selected ? " has-inspector" : ""}`}>
+    <main className={`lineage${state.selected || state.edge.length ? " has-inspector" : ""}`}>
       <div className="lineage-head">
         <h1 className="name">
           <span className="soft">Lineage of</span>{" "}
-          <Link to={own} params={{ id: bareName(state.node), tab: undefined }} title={state.node}>
-            {graph?.nodes.find((node) => node.id === state.node)?.label ?? bareName(state.node)}
-          </Link>
+          {shown.records ? (
+            <span title={state.node}>{lineage.data?.subject?.label ?? state.node}</span>
+          ) : (
+            <Link to={own} params={{ id: bareName(state.node), tab: undefined }} title={state.node}>
+              {graph?.nodes.find((node) => node.id === state.node)?.label ?? bareName(state.node)}
+            </Link>
+          )}
         </h1>
         <Copy text={state.node} what="the id" />
         {graph && (
@@ -192,9 +245,12 @@ export function LineagePage() {
           </span>
         )}
       </div>
-      <Controls state={state} change={change} exports={exports} />
+      <Controls state={state} change={change} exports={exports} records={shown.records !== null} />
+      {state.times && !shown.records && <TimeBar state={state} change={change} asOf={goTo} />}
       <div className="stage">
-        {graph && folded && !(lineage.error && lineage.isPlaceholderData) ? (
+        {lineage.data && lineage.data.candidates.length > 0 ? (
+          <Candidates node={state.node} candidates={lineage.data.candidates} onRoot={start} />
+        ) : graph && folded && !(lineage.error && lineage.isPlaceholderData) ? (
           <>
             {state.table ? (
               <Twin graph={graph} selected={state.selected} onSelect={select} onRoot={start} />
@@ -207,7 +263,8 @@ export function LineagePage() {
                 selected={state.selected}
                 pinned={pinned}
                 route={shown.route}
-                legend={lens?.legend ?? null}
+                legend={shown.records ? null : (lens?.legend ?? null)}
+                dotted={shown.records ? "guessed, or not followed" : undefined}
                 opened={folded.opened}
                 theme={theme}
                 onSelect={select}
@@ -215,6 +272,8 @@ export function LineagePage() {
                 onRoot={start}
                 onHidden={reach}
                 onFold={fold}
+                explain={explain}
+                onEdge={openEdge}
               />
             )}
             <Notices shown={shown} state={state} change={change} />
@@ -226,9 +285,56 @@ export function LineagePage() {
         )}
         {lineage.isFetching && <div className="progress" aria-hidden="true" />}
       </div>
-      {state.selected && answer && (
+      {state.edge.length > 0 && answer && (
+        <EdgeDetails
+          source={state.edge[0]}
+          target={state.edge[1]}
+          answer={shown.records && lineage.data ? { ...answer, edges: lineage.data.edges } : answer}
+          asOf={state.asOf}
+          close={() => change({ edge: undefined })}
+        />
+      )}
+      {record && isRecord(record) && (
+        <RecordDetails node={record} isStart={isStart} onRoot={start} close={() => change({ selected: undefined })} />
+      )}
+      {state.selected && grouped?.inside.has(state.selected) && (
+        <GroupDetails
+          id={state.selected}
+          members={grouped.inside.get(state.selected)!}
+          title={graph?.nodes.find((node) => node.id === state.selected)?.title ?? state.selected}
+          open={() => fold(state.selected!)}
+          close={() => change({ selected: undefined })}
+        />
+      )}
+      {state.selected && answer && isNamed(state.selected) && (
         <Inspector id={state.selected} state={state} change={change} onRoot={start} onFold={fold} folded={folded} />
       )}
     </main>
+  );
+}
+
+interface CandidatesProps {
+  node: string;
+  candidates: readonly { type: string; id: string; label: string }[];
+  onRoot(id: string): void;
+}
+
+function Candidates({ node, candidates, onRoot }: CandidatesProps) {
+  return (
+    <div className="twin">
+      <p>
+        <b className="name">{node}</b> could be any of these:
+      </p>
+      <ul className="list">
+        {candidates.map((one) => (
+          <li key={`${one.type} ${one.id}`}>
+            <button type="button" className="plain name" onClick={() => onRoot(one.id)}>
+              {one.label}
+            </button>
+            <small className="soft">{one.type.toLowerCase()}</small>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }

@@ -1,15 +1,18 @@
 // What the drawing does not show, in words and counted, each with the click that brings it.
-import type { LineageAnswer } from "../../api/types.ts";
+import type { LineageAnswer, LineageNode } from "../../api/types.ts";
 import { exact, plural } from "../../format.ts";
 import { MOST_NODES } from "../../search-params.ts";
+import type { SelectableNode } from "./selection.ts";
 import type { Patch, State } from "./lineage-page.tsx";
 import type { useLineageView } from "./use-lineage.ts";
 
 type Shown = ReturnType<typeof useLineageView>;
 
 export function Notices({ shown, state, change }: { shown: Shown; state: State; change: Patch }) {
-  const { answer, lineage, path, difference, route } = shown;
+  const { answer, lineage, path, difference, route, grouped, records } = shown;
   if (!answer) return null;
+  // Of single runs nodes and edges are counted as they are drawn.
+  const edges = records ? (lineage.data?.edges ?? []) : answer.edges;
   const lines = [
     lineage.error && (
       <p role="alert" key="error">
@@ -46,8 +49,25 @@ export function Notices({ shown, state, change }: { shown: Shown; state: State; 
         </button>
       </p>
     ),
-    <Hidden key="hidden" answer={answer} state={state} change={change} />,
-    answer.edges.length === 0 && answer.hidden.nodes === 0 && !state.to && (
+    ...(records ? (lineage.data?.notes ?? []) : []).map((note) => <p key={note}>{note}</p>),
+    grouped && grouped.opened.length > 0 && (
+      <p key="groups">
+        {plural(grouped.opened.length, "group is", "groups are")} open.{" "}
+        <button type="button" className="plain" onClick={() => change({ open: undefined })}>
+          Close {grouped.opened.length === 1 ? "it" : "them"}
+        </button>
+      </p>
+    ),
+    state.group && grouped && grouped.inside.size + grouped.opened.length === 0 && (
+      <p key="no-groups">No two nodes here share a {state.group === "parent" ? "folder or DAG" : state.group}.</p>
+    ),
+    <Hidden
+      key="hidden"
+      answer={records ? { ...answer, nodes: records.nodes } : answer}
+      state={state}
+      change={change}
+    />,
+    edges.length === 0 && answer.hidden.nodes === 0 && !state.to && (
       <p key="none">
         No lineage {state.direction === "both" ? "" : `${state.direction} `}is known for this node
         {state.asOf ? " at that time" : ""}.
@@ -67,7 +87,22 @@ function changed(changes: ReadonlyMap<string, string>, what: string) {
   return parts.length ? `${what}s: ${parts.join(", ")}` : `no ${what} changed`;
 }
 
-function Hidden({ answer, state, change }: { answer: LineageAnswer; state: State; change: Patch }) {
+interface HiddenProps {
+  answer: Pick<LineageAnswer, "hidden"> & { nodes: readonly (LineageNode | SelectableNode)[] };
+  state: State;
+  change: Patch;
+}
+
+const beyond = (node: LineageNode | SelectableNode, side: "upstream" | "downstream") =>
+  "hiddenUpstream" in node
+    ? side === "upstream"
+      ? node.hiddenUpstream
+      : node.hiddenDownstream
+    : side === "upstream"
+      ? node.hidden_upstream
+      : node.hidden_downstream;
+
+function Hidden({ answer, state, change }: HiddenProps) {
   const { nodes, reason } = answer.hidden;
   if (reason?.startsWith("max_nodes")) {
     const next = Math.min(Math.max(state.nodes * 5, 10_000), MOST_NODES);
@@ -84,8 +119,8 @@ function Hidden({ answer, state, change }: { answer: LineageAnswer; state: State
       </p>
     );
   }
-  const up = answer.nodes.filter((node) => node.hidden_upstream > 0).length;
-  const down = answer.nodes.filter((node) => node.hidden_downstream > 0).length;
+  const up = answer.nodes.filter((node) => beyond(node, "upstream") > 0).length;
+  const down = answer.nodes.filter((node) => beyond(node, "downstream") > 0).length;
   if (up + down === 0) return null;
   const sides = [
     up > 0 && `${plural(up, "node")} with more upstream`,

@@ -1,9 +1,11 @@
-// Selectors as text: words, `tag:pii`, `type:job`, `namespace:x`, `state:failed`, `column:x`; `-` before one leaves it out;
+// Selectors as text: words, `tag:pii`, `type:job`, `namespace:x`, `state:failed`, `column:x`, `owner:ana`; `-` before one leaves it out;
 // `+orders`, `orders+2`, `+orders+`: with what is upstream, downstream of it, so many steps. Pure.
 import type { GraphEdge, GraphNode } from "../../graph/model.ts";
 
 export interface SelectableNode extends GraphNode {
   namespace: string;
+  parent: string | null;
+  owners: readonly string[];
 }
 
 interface Term {
@@ -26,7 +28,7 @@ export function termsOf(text: string): Term[] {
       const around = /^(\d*)(\+?)(.*?)(\+?)(\d*)$/.exec(bare)!;
       const [, upCount, up, middle, down, downCount] = around;
       const inner = up || down ? middle : bare;
-      const key = /^(tag|type|namespace|state|column):(.+)$/.exec(inner);
+      const key = /^(tag|type|namespace|state|column|owner):(.+)$/.exec(inner);
       return {
         not,
         key: key?.[1] ?? "name",
@@ -42,6 +44,7 @@ function matches(node: SelectableNode, { key, text }: Term): boolean {
   if (key === "tag")
     return [...node.tags, ...node.fields.flatMap((field) => field.tags)].some((tag) => tag.toLowerCase() === text);
   if (key === "type") return node.kind === text;
+  if (key === "owner") return node.owners.some((owner) => owner.toLowerCase() === text);
   if (key === "namespace") return node.namespace.toLowerCase().includes(text);
   if (key === "state") return (node.state ?? "").toLowerCase() === text;
   if (key === "column") return node.fields.some((field) => field.name.toLowerCase() === text);

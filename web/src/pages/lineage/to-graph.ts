@@ -27,6 +27,7 @@ export function graphOf(
       target: edge.target,
       declared: edge.origin !== "OBSERVED",
       change: changes.get(edgeKey(edge)) ?? null,
+      count: edge.count,
     })),
     links: folded.column_edges.map((edge) => ({
       source: edge.source,
@@ -45,6 +46,8 @@ function drawn(node: LineageNode, label: string, folded: Folded, lens: LensView 
   const shared = {
     id: node.id,
     namespace: node.namespace,
+    parent: node.type === "JOB" ? node.parent : null,
+    owners: node.owner_names ?? [],
     label,
     title: `${node.namespace} ${node.name}`,
     tags: node.tags,

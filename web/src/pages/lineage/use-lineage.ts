@@ -2,10 +2,12 @@
 import { useMemo } from "react";
 import { useAsk } from "../../api/queries.ts";
 import { type LineageAnswer, type LineageNode, ofNames } from "../../api/types.ts";
-import type { Direction, Lens } from "../../search-params.ts";
+import type { Direction, GroupBy, Lens } from "../../search-params.ts";
 import { type Change, compare, edgeKey } from "./difference.ts";
 import { foldJobs } from "./fold.ts";
+import { groupNodes } from "./group.ts";
 import { lensView } from "./lenses.ts";
+import { graphOfRecords, isNamed, isRecord } from "./records.ts";
 import { select } from "./selection.ts";
 import { graphOf } from "./to-graph.ts";
 
@@ -19,16 +21,19 @@ export interface View {
   open: readonly string[];
   unfolded: boolean;
   lens: Lens | undefined;
+  group: GroupBy | undefined;
   since: string | null;
   to: string | null;
   filter: string;
 }
 
+const DISAGREEMENTS = ["in_no_dag", "untold_by_its_job", "never_seen"];
 const NO_CHANGES: ReadonlyMap<string, Change> = new Map();
 
 export function useLineageView(view: View) {
   const { node, direction, depth, columns, nodes: max_nodes } = view;
-  const query = { node, direction, depth, columns, max_nodes };
+  const named = isNamed(node);
+  const query = { node, direction, depth, columns: named && (columns || view.lens === "completeness"), max_nodes };
   const lineage = useAsk("/api/v2/lineage", { query: { ...query, as_of: view.asOf } }, { keep: true });
   const earlier = useAsk(
     "/api/v2/lineage",
@@ -42,6 +47,12 @@ export function useLineageView(view: View) {
   );
   const fresh = useAsk("/api/v2/freshness", { query: { limit: 10_000 } }, { enabled: view.lens === "freshness" });
   const usage = useAsk("/api/v2/usage", { query: { limit: 10_000 } }, { enabled: view.lens === "usage" });
+  const cost = useAsk("/api/v2/cost", { query: { grain: "table", limit: 10_000 } }, { enabled: view.lens === "cost" });
+  const seen = useAsk(
+    "/api/v2/perspectives",
+    { query: { disagreement: DISAGREEMENTS, limit: 10_000 } },
+    { enabled: view.lens === "disagreement" },
+  );
 
   const answer = useMemo(() => lineage.data && ofNames(lineage.data), [lineage.data]);
   const was = useMemo(() => earlier.data && ofNames(earlier.data), [earlier.data]);
@@ -65,20 +76,48 @@ export function useLineageView(view: View) {
     if (!folded) return null;
     return lensView(difference ? "changed" : view.lens, folded.nodes, {
       freshness: new Map(fresh.data?.freshness.map((one) => [one.id, one.state])),
+      money: new Map(cost.data?.costs.flatMap((one) => (one.id && one.money !== null ? [[one.id, one.money]] : []))),
+      disagreements: new Map(
+        seen.data?.edges.flatMap((one) => (one.disagreement ? [[one.target, one.disagreement]] : [])),
+      ),
+      traced: tracedIn(folded.column_edges),
+      written: new Set(folded.edges.map((edge) => edge.target)),
       reads: new Map(usage.data?.datasets.map((one) => [one.id, one.reads])),
       changes: difference?.nodes,
     });
-  }, [folded, difference, view.lens, fresh.data, usage.data]);
-  const graph = useMemo(
+  }, [folded, difference, view.lens, fresh.data, usage.data, cost.data, seen.data]);
+  const whole = useMemo(
     () => (shown && folded ? graphOf(shown, folded, lens, difference?.edges ?? NO_CHANGES) : null),
     [shown, folded, lens, difference],
   );
+  const grouped = useMemo(
+    () => (whole && view.group ? groupNodes(whole, view.group, new Set(openKey ? openKey.split("\n") : [])) : null),
+    [whole, view.group, openKey],
+  );
+  // Single runs and what they made, drawn alike.
+  const records = useMemo(
+    () => (lineage.data?.nodes.some(isRecord) ? graphOfRecords(lineage.data) : null),
+    [lineage.data],
+  );
+  const graph = records ?? grouped?.graph ?? whole;
   const route = useMemo(() => {
     if (!graph) return null;
     if (along && view.to !== null) return new Set(along.paths.flatMap((one) => one.nodes));
     return select(view.filter, graph.nodes, graph.edges);
   }, [graph, along, view.to, view.filter]);
-  return { lineage, answer: shown, folded, graph, lens, route, path, difference, earlier };
+  return { lineage, answer: shown, folded, graph, grouped, records, lens, route, path, difference, earlier };
+}
+
+/** Dataset → its columns that some column edge ends in. */
+function tracedIn(edges: LineageAnswer["column_edges"]): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const { target, target_field } of edges) {
+    if (target_field === null) continue;
+    const fields = found.get(target);
+    if (fields) fields.add(target_field);
+    else found.set(target, new Set([target_field]));
+  }
+  return found;
 }
 
 /** What a path passes is shown even where the walk did not get. */

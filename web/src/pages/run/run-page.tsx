@@ -56,7 +56,10 @@ export function RunPage() {
       beside={
         <span className="head-actions">
           <Copy text={run.id} what="the run's id" />
-          <Link className="button" to="/lineage/$node" params={{ node: run.job }}>
+          <Link className="button" to="/lineage/$node" params={{ node: run.id }}>
+            Lineage of the run
+          </Link>
+          <Link className="button quiet" to="/lineage/$node" params={{ node: run.job }}>
             Lineage of the job
           </Link>
         </span>

@@ -1,19 +1,18 @@
 // A file, an item or a run: was it imported, what came before it, what came of it. A file that is dropped here stays here:
 // only its fingerprint is asked for.
-import type { UseQueryResult } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { type DragEvent, useState } from "react";
 import { useAsk } from "../../api/queries.ts";
-import type { components } from "../../api/schema.d.ts";
-import { bytes, count, duration, plural } from "../../format.ts";
+import { bytes, plural } from "../../format.ts";
 import { Answered } from "../../parts/answered.tsx";
-import { Command, Empty } from "../../parts/message.tsx";
+import { Empty } from "../../parts/message.tsx";
 import { NodeLink, RunLink } from "../../parts/node-link.tsx";
 import { Page, Section } from "../../parts/page.tsx";
 import { State } from "../../parts/state.tsx";
 import { Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
 import { fingerprintOf } from "./fingerprint.ts";
+import { Steps } from "./steps.tsx";
 
 const route = getRouteApi("/trace");
 
@@ -155,98 +154,6 @@ function Imported({ fingerprint }: { fingerprint: string }) {
             <Empty title="No run that completed has read this content" command={`headwater trace '${fingerprint}'`} />
           )
         }
-      </Answered>
-    </Section>
-  );
-}
-
-function Steps({ id }: { id: string }) {
-  const trace = useAsk("/api/v2/correlation/{id}", { path: { id } });
-  if (trace.error && !trace.data)
-    return (
-      <Section title="Every step">
-        <Empty title="Headwater knows no step with it" command={`headwater trace '${id}'`}>
-          {trace.error.message}
-        </Empty>
-      </Section>
-    );
-  return (
-    <Section title="Every step" beside="what came before it first">
-      <Answered of={trace as UseQueryResult<components["schemas"]["Correlation"]>}>
-        {({ nodes, hidden, notes }) => (
-          <>
-            {notes.map((note) => (
-              <p className="notice-line" key={note}>
-                {note}
-              </p>
-            ))}
-            <Table
-              label="Every step"
-              rows={[...nodes].sort((a, b) => a.depth - b.depth)}
-              keyOf={(node) => node.id}
-              columns={[
-                { id: "depth", header: "Step", number: true, value: (node) => node.depth, cell: (node) => node.depth },
-                { id: "kind", header: "What", value: (node) => node.kind, cell: (node) => node.kind.toLowerCase() },
-                {
-                  id: "name",
-                  header: "Which",
-                  wide: true,
-                  value: (node) => node.process ?? node.dataset ?? node.id,
-                  cell: (node) =>
-                    node.job ? (
-                      <NodeLink id={node.job} label={node.process ?? undefined} />
-                    ) : node.dataset ? (
-                      <NodeLink id={node.dataset} />
-                    ) : (
-                      <span className="mono">{node.id}</span>
-                    ),
-                },
-                {
-                  id: "state",
-                  header: "State",
-                  value: (node) => node.state,
-                  cell: (node) => (node.state ? <State state={node.state} /> : "–"),
-                },
-                {
-                  id: "when",
-                  header: "When",
-                  value: (node) => node.event_time,
-                  cell: (node) => <When at={node.event_time} />,
-                },
-                {
-                  id: "size",
-                  header: "Size",
-                  number: true,
-                  minor: true,
-                  value: (node) => node.bytes,
-                  cell: (node) => (node.bytes == null ? "–" : bytes(node.bytes)),
-                },
-                {
-                  id: "took",
-                  header: "Took",
-                  number: true,
-                  minor: true,
-                  value: (node) => node.duration_ms,
-                  cell: (node) => duration(node.duration_ms ?? null),
-                },
-                {
-                  id: "run",
-                  header: "Run",
-                  minor: true,
-                  value: (node) => node.run_id,
-                  cell: (node) => (node.run_id ? <RunLink id={node.run_id} /> : "–"),
-                },
-              ]}
-              empty={<p className="soft">No step.</p>}
-            />
-            {hidden.count > 0 && (
-              <p className="soft">
-                {count(hidden.count)} more are not listed ({hidden.reason}).{" "}
-                <Command text={`headwater trace '${id}' --depth all`} />
-              </p>
-            )}
-          </>
-        )}
       </Answered>
     </Section>
   );
