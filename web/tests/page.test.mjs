@@ -71,6 +71,23 @@ const PAGES = {
   doctor: "events/doctor",
   settings: "settings",
   names: "settings/names",
+  jobs: "catalogue/jobs",
+  sources: "catalogue/sources",
+  teams: "catalogue/teams",
+  tags: "catalogue/tags",
+  schema: dataset(CLEAN, "schema"),
+  history: dataset(CLEAN, "history"),
+  "cost of a dataset": dataset("dataset:snowflake://acme-eu:db.sales", "cost"),
+  code: `jobs/${seg("shop:mart")}/code`,
+  "a failed run": "runs/01990000-0000-7000-8000-000000000043",
+  cost: "usage/cost",
+  recurrence: "usage/recurrence",
+  keys: "settings/keys",
+  listeners: "settings/listeners",
+  audit: "settings/audit",
+  instances: lineage("weather@2013-03-12T04-04:00"),
+  "groups, times, a lens": lineage(CLEAN, "?depth=3&group=namespace&times=true&lens=pii"),
+  "an edge": lineage(CLEAN, "?depth=1&edge=job:flights:clean-flights.flights&edge=dataset:file:/data/clean/flights"),
 };
 
 /** Nothing of the page is on its way any more. */
@@ -309,6 +326,23 @@ describe("the graph", () => {
       ]);
       assert.match(readFileSync(await file.path(), "latin1"), wanted, item);
     }
+  });
+});
+
+describe("saved views", () => {
+  onPage("are kept under a name, open again, and are let go", async (page, open) => {
+    await open(lineage(CLEAN, "?depth=1&lens=state"));
+    await settled(page);
+    await page.getByRole("button", { name: "Save this view" }).click();
+    await page.getByLabel("Save this view as").fill("clean flights, last runs");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("button", { name: /^Saved as clean flights/ }).waitFor();
+    await open("");
+    await page.getByRole("link", { name: "clean flights, last runs" }).click();
+    await settled(page);
+    assert.deepEqual(search(page), { depth: "1", lens: "state" });
+    await page.getByRole("button", { name: /^Saved as clean flights/ }).click();
+    await page.getByRole("button", { name: "Save this view" }).waitFor();
   });
 });
 

@@ -18,11 +18,11 @@ function freePort() {
   });
 }
 
-/** `fill`: what to send; nothing for an empty server. */
-export async function serve(fill = seed) {
+/** `fill`: what to send; nothing for an empty server. `settings`: further variables of its environment. */
+export async function serve(fill = seed, settings = {}) {
   const home = mkdtempSync(join(tmpdir(), "headwater-page-"));
   const port = await freePort();
-  const env = { ...process.env, HEADWATER_HOME: home };
+  const env = { ...process.env, HEADWATER_HOME: home, ...settings };
   delete env.HEADWATER_URL;
   const headwater = (...words) =>
     execFileSync(join(ROOT, ".venv/bin/headwater"), words, {

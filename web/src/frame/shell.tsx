@@ -7,6 +7,7 @@ import { mantineTheme, useTheme } from "../theme.ts";
 import { AsOf } from "./as-of.tsx";
 import { Icon } from "./icon.tsx";
 import { Rail } from "./rail.tsx";
+import { SaveView } from "./save-view.tsx";
 import { useKeys } from "./use-keys.ts";
 
 const Palette = lazy(() => import("./palette.tsx").then((module) => ({ default: module.Palette })));
@@ -49,6 +50,7 @@ export function Shell() {
             <kbd>/</kbd>
           </button>
           <div className="end">
+            <SaveView />
             <AsOf />
             <Link
               className="button quiet zone"

@@ -19,6 +19,7 @@ import { type Arrow, neighbour } from "./neighbour.ts";
 import { type Emphasis, type Ink, inkOf, paint, wireSet } from "./paint.ts";
 import { boxOf, nodeAt, planOf, type Scene } from "./scene.ts";
 import { pngOf, svgOf } from "./picture.ts";
+import { toggleFullScreen, Tools } from "./tools.tsx";
 import { trace } from "./trace.ts";
 import { wireAt } from "./wire-at.ts";
 import { useScene } from "./use-scene.ts";
@@ -403,39 +404,12 @@ export function GraphView(props: GraphViewProps) {
           ))}
         </div>
       )}
-      <div className="graph-tools">
-        <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomBy(1.25)}>
-          +
-        </button>
-        <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoomBy(0.8)}>
-          −
-        </button>
-        <button type="button" aria-label="Fit the graph" title="Fit the graph (f)" onClick={fitAll}>
-          <svg viewBox="0 0 16 16" aria-hidden="true">
-            <path d="M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4" />
-          </svg>
-        </button>
-        <button
-          type="button"
-          aria-label="Arrange anew"
-          title="Arrange anew: what is placed may move"
-          onClick={() => setArranged((n) => n + 1)}
-        >
-          <svg viewBox="0 0 16 16" aria-hidden="true">
-            <path d="M2 3h4v3H2zM10 2h4v3h-4zM10 8h4v3h-4zM6 4.5h2M8 4.5v5h2M2 13h12" />
-          </svg>
-        </button>
-        <button
-          type="button"
-          aria-label="Full screen"
-          title="Full screen"
-          onClick={() => void toggleFullScreen(host.current)}
-        >
-          <svg viewBox="0 0 16 16" aria-hidden="true">
-            <path d="M9 2h5v5M14 2 9 7M7 14H2V9M2 14l5-5" />
-          </svg>
-        </button>
-      </div>
+      <Tools
+        zoom={zoomBy}
+        fit={fitAll}
+        arrange={() => setArranged((n) => n + 1)}
+        fullScreen={() => void toggleFullScreen(host.current)}
+      />
       {scene && graph.nodes.length > MINIMAP_ABOVE && (
         <canvas
           ref={map}
@@ -468,12 +442,6 @@ export function GraphView(props: GraphViewProps) {
       {!scene && <div className="graph-wait">Laying out {graph.nodes.length} nodes…</div>}
     </div>
   );
-}
-
-/** The whole stage, so that notices and details come along. */
-async function toggleFullScreen(element: HTMLElement | null) {
-  if (document.fullscreenElement) await document.exitFullscreen();
-  else await element?.closest(".lineage, .stage")?.requestFullscreen();
 }
 
 /** The shape of the canvas, known before it is there from the window; a later change of it moves nothing. */

@@ -45,6 +45,9 @@ interface Props<T extends object> {
   all?(): Promise<readonly T[]>;
   file?: string;
   empty: ReactNode;
+  /** Rows can be ticked; keys of those that are. */
+  ticked?: ReadonlySet<string>;
+  onTick?(next: ReadonlySet<string>): void;
   children?: ReactNode;
 }
 
@@ -145,6 +148,18 @@ export function Table<T extends object>(props: Props<T>) {
             <caption className="sr-only">{props.label}</caption>
             <thead>
               <tr>
+                {props.ticked && (
+                  <th scope="col" className="tick">
+                    <input
+                      type="checkbox"
+                      aria-label="Tick all rows of this page"
+                      checked={rows.every((row) => props.ticked!.has(props.keyOf(row)))}
+                      onChange={(event) =>
+                        props.onTick?.(new Set(event.currentTarget.checked ? rows.map((row) => props.keyOf(row)) : []))
+                      }
+                    />
+                  </th>
+                )}
                 {shown.map((column) => (
                   <Head key={column.id} column={column} state={state} onState={onState} />
                 ))}
@@ -153,6 +168,21 @@ export function Table<T extends object>(props: Props<T>) {
             <tbody ref={body} onKeyDown={onKeyDown}>
               {table.getRowModel().rows.map((row) => (
                 <tr key={row.id}>
+                  {props.ticked && (
+                    <td className="tick">
+                      <input
+                        type="checkbox"
+                        aria-label={`Tick ${row.id}`}
+                        checked={props.ticked.has(row.id)}
+                        onChange={(event) => {
+                          const next = new Set(props.ticked);
+                          if (event.currentTarget.checked) next.add(row.id);
+                          else next.delete(row.id);
+                          props.onTick?.(next);
+                        }}
+                      />
+                    </td>
+                  )}
                   {shown.map((column) => (
                     <td key={column.id} className={classOf(column)}>
                       {column.cell(row.original as T)}

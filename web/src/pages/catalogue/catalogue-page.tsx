@@ -6,13 +6,17 @@ import { Entities } from "./entities.tsx";
 import { Jobs } from "./jobs.tsx";
 import { People } from "./people.tsx";
 import { Runs } from "./runs.tsx";
+import { Sources } from "./sources.tsx";
 import { Tags } from "./tags.tsx";
+import { Teams } from "./teams.tsx";
 
 const KINDS = [
   ["datasets", "Datasets", Datasets],
   ["jobs", "Jobs", Jobs],
   ["runs", "Runs", Runs],
   ["entities", "Schedules", Entities],
+  ["sources", "Sources", Sources],
+  ["teams", "Teams", Teams],
   ["people", "People", People],
   ["tags", "Tags", Tags],
 ] as const;

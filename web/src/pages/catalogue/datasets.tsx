@@ -1,4 +1,4 @@
-import { useEffect, useMemo } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { get } from "../../api/client.ts";
 import { remember, useAsk } from "../../api/queries.ts";
 import type { DatasetNode } from "../../api/types.ts";
@@ -10,8 +10,11 @@ import { NodeLink } from "../../parts/node-link.tsx";
 import { Tags } from "../../parts/page.tsx";
 import { type Column, PAGE, Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
+import { Bulk } from "./bulk.tsx";
 import { FacetList, Narrow } from "./narrow.tsx";
 import { useList } from "./use-list.ts";
+
+const NONE: ReadonlySet<string> = new Set();
 
 export function Datasets() {
   const { search, change } = useList();
@@ -26,6 +29,7 @@ export function Datasets() {
   useEffect(() => {
     if (rows) remember(rows);
   }, [rows]);
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(NONE);
   const names = useMemo(() => distinguish(rows ?? []), [rows]);
   const columns = useMemo<Column<DatasetNode>[]>(
     () => [
@@ -61,6 +65,13 @@ export function Datasets() {
         minor: true,
         value: (row) => row.tags.join(" "),
         cell: (row) => <Tags tags={row.tags} />,
+      },
+      {
+        id: "owners",
+        header: "Owners",
+        minor: true,
+        value: (row) => row.owner_names.join(" "),
+        cell: (row) => <span className="name">{row.owner_names.join(", ") || "–"}</span>,
       },
       {
         id: "columns",
@@ -102,6 +113,8 @@ export function Datasets() {
             total={total}
             state={search}
             onState={change}
+            ticked={ticked}
+            onTick={setTicked}
             all={async () => {
               const all = await get("/api/v2/datasets", { query: { ...narrowed, limit: 10_000 } });
               return all.datasets as DatasetNode[];
@@ -117,6 +130,11 @@ export function Datasets() {
             }
           >
             <Narrow search={search} change={change} placeholder="Part of a name" />
+            <Bulk
+              kind="datasets"
+              chosen={(rows ?? []).filter((row) => ticked.has(row.id))}
+              clear={() => setTicked(NONE)}
+            />
           </Table>
         )}
       </Answered>

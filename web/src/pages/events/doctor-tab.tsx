@@ -7,10 +7,12 @@ import { Command, Empty } from "../../parts/message.tsx";
 import { NodeLink } from "../../parts/node-link.tsx";
 import { Section } from "../../parts/page.tsx";
 import { Table } from "../../parts/table.tsx";
+import { When } from "../../parts/when.tsx";
 
 export function DoctorTab() {
   const perspectives = useAsk("/api/v2/perspectives", { query: { limit: 100 } });
   const conflicts = useAsk("/api/v2/conflicts", { query: { limit: 100 } });
+  const stale = useAsk("/api/v2/stale-lineage");
   const stalled = useAsk("/api/v2/runs", { query: { stalled: true, limit: 1 } });
   return (
     <>
@@ -27,6 +29,47 @@ export function DoctorTab() {
               </p>
             )
           }
+        </Answered>
+      </Section>
+      <Section title="No longer as they used to report">
+        <Answered of={stale}>
+          {({ sources, cut }) => (
+            <>
+              <Table
+                label="Stale lineage"
+                rows={sources}
+                keyOf={(one) => `${one.kind} ${one.id} ${one.cause}`}
+                columns={[
+                  {
+                    id: "id",
+                    header: "Who",
+                    wide: true,
+                    value: (one) => one.id,
+                    cell: (one) =>
+                      one.id.startsWith("job:") ? <NodeLink id={one.id} /> : <span className="name">{one.id}</span>,
+                  },
+                  { id: "text", header: "What", value: (one) => one.text, cell: (one) => one.text },
+                  { id: "since", header: "Since", value: (one) => one.since, cell: (one) => <When at={one.since} /> },
+                  {
+                    id: "datasets",
+                    header: "Datasets",
+                    number: true,
+                    value: (one) => one.datasets.length,
+                    cell: (one) => count(one.datasets.length),
+                  },
+                  {
+                    id: "look",
+                    header: "Look",
+                    minor: true,
+                    value: (one) => one.look,
+                    cell: (one) => (one.look ? <Command text={one.look} /> : "–"),
+                  },
+                ]}
+                empty={<p className="calm">Every producer, query log and job reports as it used to.</p>}
+              />
+              {cut && <p className="soft">More were not looked at.</p>}
+            </>
+          )}
         </Answered>
       </Section>
       <Section title="Who reports which edges">

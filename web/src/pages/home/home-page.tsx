@@ -6,6 +6,7 @@ import { Page } from "../../parts/page.tsx";
 import { When } from "../../parts/when.tsx";
 import { FirstEvent } from "./first-event.tsx";
 import { IncidentBand } from "./incident-band.tsx";
+import { MyViews } from "./my-views.tsx";
 import { Recent } from "./recent.tsx";
 import { Since } from "./since.tsx";
 
@@ -35,6 +36,7 @@ export function HomePage() {
         <>
           <IncidentBand />
           <Since />
+          <MyViews />
           <Recent />
         </>
       )}

@@ -1,0 +1,104 @@
+// The page of a closed server in a real Chromium: a stranger, a reader and an admin each see what they may.
+import assert from "node:assert/strict";
+import { after, before, describe } from "node:test";
+import { openBrowser, pageTests, seg } from "./browser.mjs";
+import { shop } from "./seed.mjs";
+import { serve } from "./server.mjs";
+
+const ADMIN = "an-admin-key-for-the-browser-tests";
+const ORDERS = `datasets/${seg("postgres://shop:5432:shop.public.orders")}`;
+
+let browser;
+let server;
+const keys = { admin: ADMIN };
+
+async function ask(path, body) {
+  const response = await fetch(new URL(path, server.url), {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${ADMIN}` },
+    body: JSON.stringify(body),
+  });
+  assert.ok(response.ok, `${path}: ${response.status}`);
+  return response.json();
+}
+
+before(async () => {
+  browser = await openBrowser();
+  server = await serve(() => undefined, { HEADWATER_ACCESS__ADMIN_KEY: ADMIN });
+  await ask("api/v1/lineage/batch", shop());
+  for (const role of ["read", "write"])
+    keys[role] = (await ask("api/v2/admin/keys", { name: role === "read" ? "a reader" : "a writer", role })).key;
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+const onPage = pageTests(() => ({ browser, server }));
+const as = (page, role) => page.setExtraHTTPHeaders({ authorization: `Bearer ${keys[role]}` });
+
+describe("a stranger", () => {
+  onPage(
+    "is told to sign in, on every page, and sees no name",
+    async (page, open) => {
+      for (const path of ["catalogue/datasets", ORDERS, "incidents", "events", "settings/keys"]) {
+        await open(path);
+        await page.getByRole("heading", { name: "Sign in to see this" }).first().waitFor();
+        assert.equal(await page.getByText("load-orders").count(), 0);
+        assert.equal(await page.getByRole("button", { name: "Make", exact: true }).count(), 0);
+      }
+    },
+    { expected: ["401"] },
+  );
+});
+
+describe("a reader", () => {
+  onPage("sees everything, is offered no change, and is told what to ask for", async (page, open) => {
+    await as(page, "read");
+    await open(ORDERS);
+    await page.getByText("One row an order, as the shop took it.").waitFor();
+    await page.getByText("To change what is said here, ask for the role write.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Edit" }).count(), 0);
+    assert.equal(await page.getByLabel("Add a tag").count(), 0);
+    await open("catalogue/datasets");
+    await page.getByRole("checkbox", { name: "Tick all rows of this page" }).check();
+    await page.getByText("To tag and own, ask for the role write.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Add to all" }).count(), 0);
+    await open("settings/keys");
+    await page.getByText("This needs the role admin").waitFor();
+    assert.equal(await page.getByText("a writer").count(), 0);
+  });
+});
+
+describe("a writer", () => {
+  onPage("tags and owns many at once; what is refused is said", async (page, open) => {
+    await as(page, "write");
+    await open("catalogue/datasets");
+    await page.getByRole("checkbox", { name: "Tick all rows of this page" }).check();
+    await page.getByLabel("The tag").fill("team:shop");
+    await page.getByRole("button", { name: "Add to all" }).click();
+    await page.getByRole("button", { name: "team:shop" }).waitFor();
+    await page.locator("td .tag", { hasText: "team:shop" }).first().waitFor();
+    const rows = await page.locator("tbody tr").count();
+    assert.equal(await page.locator("td .tag", { hasText: "team:shop" }).count(), rows);
+    await page.getByRole("checkbox", { name: /Tick dataset:.*revenue/ }).check();
+    await page.getByLabel("Add to all").selectOption("owner");
+    await page.getByLabel("The owner").fill("bo");
+    await page.getByRole("button", { name: "Add to all" }).click();
+    await page.getByRole("cell", { name: "bo", exact: true }).waitFor();
+    await open("catalogue/teams");
+    await page.getByRole("table", { name: "Teams" }).getByText("shop").waitFor();
+    await open("settings/audit");
+    await page.getByText("This needs the role admin").waitFor();
+  });
+});
+
+describe("an admin", () => {
+  onPage("makes keys, and sees who changed what", async (page, open) => {
+    await as(page, "admin");
+    await open("settings/keys");
+    await page.getByText("a reader", { exact: false }).first().waitFor();
+    await page.getByLabel("Name of the key").waitFor();
+    await open("settings/audit");
+    await page.getByText("a writer").first().waitFor();
+  });
+});
