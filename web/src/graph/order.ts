@@ -12,9 +12,30 @@ export interface Layered {
 const SWEEPS = 24;
 const PATIENCE = 6;
 
+/** Segments up to which swapping neighbours, which is quadratic in degree, is cheap. */
+const SMALL = 6000;
+
 export function order(graph: Layered): { rows: Int32Array[]; crossings: number } {
-  let rows = seed(graph);
+  const start = seed(graph);
+  const small = graph.down.length < SMALL;
+  let best = swept(graph, start, true, small);
+  // Other ways down the same hill end elsewhere; where they are cheap, the best of them counts.
+  if (small && best.crossings > 0)
+    for (const [rows, downwards] of [
+      [start, false],
+      [best.rows, true],
+      [best.rows, false],
+    ] as const) {
+      const other = swept(graph, rows, downwards, true);
+      if (other.crossings < best.crossings) best = other;
+    }
+  return best;
+}
+
+function swept(graph: Layered, start: readonly Int32Array[], first: boolean, small: boolean) {
+  let rows = start.map((row) => row.slice());
   const position = new Float64Array(graph.layer.length);
+  const weight = new Float64Array(graph.layer.length);
   const settle = () => {
     for (const row of rows) for (let i = 0; i < row.length; i++) position[row[i]] = i;
   };
@@ -23,16 +44,21 @@ export function order(graph: Layered): { rows: Int32Array[]; crossings: number }
   let fewest = crossings(graph, rows, position);
   let since = 0;
   for (let sweep = 0; sweep < SWEEPS && fewest > 0 && since < PATIENCE; sweep++) {
-    const downwards = sweep % 2 === 0;
+    const downwards = (sweep % 2 === 0) === first;
+    // Of equals now the first and now the last goes before, so that a plateau is crossed and not only stood on.
+    const tie = sweep % 4 < 2 ? 1 : -1;
     for (let k = 0; k < rows.length; k++) {
       const l = downwards ? k : rows.length - 1 - k;
       sortByNeighbours(
         rows[l],
         position,
+        weight,
+        small ? tie : 1,
         downwards ? graph.upStart : graph.downStart,
         downwards ? graph.up : graph.down,
       );
     }
+    if (small) for (let pass = 0; pass < 2 && transpose(graph, rows, position); pass++);
     const now = crossings(graph, rows, position);
     if (now < fewest) {
       fewest = now;
@@ -42,8 +68,8 @@ export function order(graph: Layered): { rows: Int32Array[]; crossings: number }
   }
   rows = best;
   settle();
-  // Swapping neighbours mends what averages cannot see; it is quadratic in degree, so only where it is cheap.
-  if (fewest > 0 && graph.down.length < 6000) {
+  // Swapping neighbours mends what averages cannot see.
+  if (fewest > 0 && small) {
     for (let pass = 0; pass < 8 && transpose(graph, rows, position); pass++);
     fewest = crossings(graph, rows, position);
   }
@@ -73,15 +99,21 @@ function seed(graph: Layered): Int32Array[] {
   return lists.map((list) => Int32Array.from(list));
 }
 
-function sortByNeighbours(row: Int32Array, position: Float64Array, start: Int32Array, list: Int32Array) {
-  const weight = new Map<number, number>();
+function sortByNeighbours(
+  row: Int32Array,
+  position: Float64Array,
+  weight: Float64Array,
+  tie: 1 | -1,
+  start: Int32Array,
+  list: Int32Array,
+) {
   for (const v of row) {
     const degree = start[v + 1] - start[v];
     let sum = 0;
     for (let i = start[v]; i < start[v + 1]; i++) sum += position[list[i]];
-    weight.set(v, degree ? sum / degree : position[v]);
+    weight[v] = degree ? sum / degree : position[v];
   }
-  row.sort((a, b) => weight.get(a)! - weight.get(b)! || position[a] - position[b]);
+  row.sort((a, b) => weight[a] - weight[b] || tie * (position[a] - position[b]));
   for (let i = 0; i < row.length; i++) position[row[i]] = i;
 }
 
@@ -93,15 +125,14 @@ function crossings(graph: Layered, rows: readonly Int32Array[], position: Float6
     const tree = new Int32Array(size + 1);
     let placed = 0;
     for (const v of rows[l]) {
-      const ends: number[] = [];
-      for (let i = graph.downStart[v]; i < graph.downStart[v + 1]; i++) ends.push(position[graph.down[i]]);
-      for (const end of ends) {
+      const [from, to] = [graph.downStart[v], graph.downStart[v + 1]];
+      for (let e = from; e < to; e++) {
         let notAfter = 0;
-        for (let i = end + 1; i > 0; i -= i & -i) notAfter += tree[i];
+        for (let i = position[graph.down[e]] + 1; i > 0; i -= i & -i) notAfter += tree[i];
         total += placed - notAfter;
       }
-      for (const end of ends) for (let i = end + 1; i <= size; i += i & -i) tree[i]++;
-      placed += ends.length;
+      for (let e = from; e < to; e++) for (let i = position[graph.down[e]] + 1; i <= size; i += i & -i) tree[i]++;
+      placed += to - from;
     }
   }
   return total;
