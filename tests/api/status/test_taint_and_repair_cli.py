@@ -161,6 +161,46 @@ def test_a_schedule_s_incident_has_one_plan(place: Place) -> None:
         run(place, "repair", "lake/raw")
 
 
+def test_a_bad_run_by_its_id(place: Place) -> None:
+    dry = run(place, "repair", "--run", RUN.format(2), "--dry-run")
+    assert (dry.exit_code, "test:clean" in dry.output, "test:load" in dry.output) == (3, True, False)
+    assert place.ask("GET", "/api/v2/incidents")["total"] == 0, "a dry run writes nothing"
+    with pytest.raises(InvalidQuestion, match="say why"):
+        run(place, "repair", "--run", RUN.format(2))
+    first, again = (
+        json.loads(run(place, "repair", "--run", RUN.format(2), *why, "--json").output)
+        for why in (["--reason", "wrong rates"], [])
+    )
+    assert [each["label"] for each in first["reads"]["repeat"]] == ["clean", "report"]
+    assert first["incident"]["id"] == again["incident"]["id"], "started again it goes on with its incident"
+    assert place.ask("GET", "/api/v2/incidents")["total"] == 1
+    for words in (
+        [],
+        ["--execution-date", "2024-03-06"],
+        [first["incident"]["id"], "--run", RUN.format(2)],
+        ["--run", "lake/raw"],
+    ):
+        with pytest.raises(InvalidQuestion):
+            run(place, "repair", *words)
+
+
+def test_a_bad_run_of_a_dag(place: Place) -> None:
+    """The DAG's run of an hour: its task is cleared, the day and the week are made again, and their incident is one."""
+    place.declare(yaml("airflow://one/weather_dag/load", "weather") + "---\n" + yaml("package:{}", "reads", "report"))
+    asked = ("repair", "--dag", "weather_dag", "--execution-date", "2024-03-06T22:00:00Z")
+    look = json.loads(run(place, *asked, "--dry-run", "--json").output)
+    assert [(each["task_id"], each["makes"]) for each in look["impact"]["clear"] if each["dag_id"]] == [
+        ("load", [{"entity": "weather", "instances": ["2024-03-06T22"]}])
+    ]
+    assert [hit["entity"] for hit in look["incident"]["hits"]] == ["weather", "reads", "report"]
+    assert look["plan"]["items"] == 3
+    assert "weather_dag" in run(place, *asked, "--dry-run").output
+    first = json.loads(run(place, *asked, "--reason", "a sensor was stuck", "--json").output)
+    again = json.loads(run(place, *asked, "--json").output)
+    assert (first["incident"]["wrong"], first["plan"]["id"]) == (3, again["plan"]["id"])
+    assert place.ask("GET", "/api/v2/incidents")["total"] == 1
+
+
 def test_a_file_by_its_content(place: Place, tmp_path: Path) -> None:
     from headwater.client.fingerprint import fingerprint
 

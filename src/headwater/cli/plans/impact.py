@@ -81,10 +81,11 @@ def impact(
         return
     import msgspec
 
-    _show(msgspec.json.decode(body))
+    show(msgspec.json.decode(body))
 
 
-def _show(found: Any) -> None:
+def show(found: Any) -> None:
+    """Print the tasks to clear and the runs to start."""
     rows = [
         (
             what,

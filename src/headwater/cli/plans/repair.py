@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from headwater.cli import output, server
+from headwater.cli.plans import bad_runs
 from headwater.cli.status import wrong_reads
 from headwater.cli.status.instances import As, Json, Limit, Url
 from headwater.errors import InvalidQuestion
@@ -20,8 +21,22 @@ _UNDER_WAY = {"planned", "running", "paused"}
 
 def repair(
     incident: Annotated[
-        str, typer.Argument(metavar="INCIDENT", help="The incident's id, as `taint` and `incident list` print it.")
-    ],
+        str | None,
+        typer.Argument(metavar="INCIDENT", help="The incident's id, as `taint` and `incident list` print it."),
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option(metavar="ID", help="Repair after this run, which made something wrong.")
+    ] = None,
+    dag: Annotated[str | None, typer.Option(metavar="DAG", help="Repair after a run of this DAG.")] = None,
+    airflow: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Choose the Airflow whose DAG it is, as in `airflow://NAME/DAG/TASK`."),
+    ] = None,
+    execution_date: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Choose the DAG's run whose interval starts then (ISO 8601, UTC)."),
+    ] = None,
+    reason: Annotated[str, typer.Option(help="With --run or --dag: record why it is wrong.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what is to be done, and store no plan.")] = False,
     wait: Annotated[
         float,
@@ -39,14 +54,30 @@ def repair(
     Instances get a plan, which `headwater backfill apply` runs. Jobs whose runs are known by events alone are listed in the order in which to run
     them again: do it with their scheduler, or `headwater run`. Each run is noticed by itself. Started again, it goes on from what is wrong then.
 
+    With --run or --dag, what a bad run made is wrong. --dry-run lists who is hit, the tasks to clear and the runs to start; --reason opens the
+    incident, or goes on with the one that the run has.
+
     The exit code is 0 if nothing is wrong any more, 3 if something is.
 
     Examples:
+
+      headwater repair --run 0199c0de-0000-7000-8000-000000000001 --dry-run
+
+      headwater repair --dag load_weather --execution-date 2024-03-11T03:00:00Z --reason "last year's rates"
 
       headwater repair 0190a000-0000-7000-8000-000000000000 --dry-run
 
       headwater repair 0190a000-0000-7000-8000-000000000000 --wait 3600
     """
+    if incident is None:
+        bad = _bad_run(url, run, dag, airflow, execution_date)
+        if dry_run:
+            look = bad.look()
+            output.json_line(look) if json else bad_runs.show(look, limit)
+            raise typer.Exit(0 if look["incident"] is None else _NOT_YET)
+        incident = bad.open_incident(reason, as_)
+    elif run or dag:
+        raise InvalidQuestion("name an incident, or a bad run with --run or --dag", given=incident)
     try:
         where = server.path("incidents", str(uuid.UUID(incident)))
     except ValueError:
@@ -68,6 +99,16 @@ def repair(
     elif found["incident"]["mended"]:
         output.line("nothing is wrong any more", "green")
     raise typer.Exit(0 if found["incident"]["mended"] else _NOT_YET)
+
+
+def _bad_run(
+    url: str | None, run: str | None, dag: str | None, airflow: str | None, execution_date: str | None
+) -> bad_runs.BadRun:
+    if dag is not None:
+        return bad_runs.BadRun.of_dag(url, dag, airflow, execution_date, run)
+    if run is None or airflow or execution_date:
+        raise InvalidQuestion("name an incident, a run with --run, or a run of a DAG with --dag and --execution-date")
+    return bad_runs.BadRun.by_id(url, run)
 
 
 def _plan(url: str | None, one: dict[str, Any], dry_run: bool, as_: str | None) -> dict[str, Any]:
