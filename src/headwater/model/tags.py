@@ -15,6 +15,8 @@ from headwater.errors import InvalidChange
 Value = str | int | float | bool | None
 Place = Literal["dataset", "job", "column"]
 _LONGEST = 200
+TEAM = "team"
+"""The tag that names the team of a dataset, a job or an entity."""
 _VARIABLE = re.compile(r"[*+?]|\{\d*,\d*\}")
 
 

@@ -205,6 +205,9 @@ def test_wrong_and_right_again(declared: Terminal) -> None:
     assert "ignored, because these instances do not exist: reads 2024-05-01" in told
     hit = next(line for line in lines(told) if line[:2] == ["weekly", "2024-W10"])
     assert hit[2:5] == ["1", "declared", "1"]
+    assert hit[-3:] == ["reads", "→", "weekly"], "the path"
+    assert "ann" in next(line for line in lines(told) if line[:2] == ["reads", "2024-03-06"])
+    assert "data-eng" in next(line for line in lines(told) if line[:2] == ["reads", "2024-03-06"])
     assert f"headwater incident fix {id_}" in told
     suspects = next(line for line in lines(declared("suspects", "weekly", "2024-W10")) if line[:1] == ["reads"])
     assert suspects[-5:] == ["known", "to", "be", "wrong", "2024-03-06"]

@@ -69,6 +69,26 @@ def test_a_run_and_what_was_made_from_it_and_nothing_else(client: Client) -> Non
     assert (runs(old), held(old), old["repeat"]) == ({21, 22, 23}, set(), []), "every version of that day was replaced"
 
 
+def test_owners_teams_and_the_path_of_each_who_is_hit(client: Client) -> None:
+    days(client, 1)
+    facets = {"ownership": facet(owners=[{"name": "ada"}]), "tags": facet(tags=[{"key": "team", "value": "sales"}])}
+    send(
+        client,
+        run_event("COMPLETE", 14, "report", ["/b"], [dataset("/c", **facets)], at=at(110)),
+        run_event("COMPLETE", 15, "beside", ["/src"], [dataset("/d", **facets)], at=at(111)),
+    )
+    found = condemn(client, ("RUN", RUN.format(11)), dry_run=True)["reads"]
+    path = [
+        "job:test:load",
+        "dataset:file:/a",
+        "job:test:build",
+        "dataset:file:/b",
+        "job:test:report",
+        "dataset:file:/c",
+    ]
+    assert found["hit"] == [{"dataset": "dataset:file:/c", "owners": ["ada"], "teams": ["sales"], "path": path}]
+
+
 def test_an_incident_is_over_when_nothing_wrong_is_held(client: Client) -> None:
     days(client, 2)
     id_ = condemn(client, ("RUN", RUN.format(21)))["id"]
@@ -198,6 +218,8 @@ period: {every: day, from: 2026-01-01}
 stored_in: ["file /parts"]
 ---
 entity: sums
+owner: grace
+tags: {team: sales}
 period: {every: week, from: 2025-12-29}
 depends_on: {parts: same}
 """
@@ -219,6 +241,10 @@ def test_schedules_and_recorded_reads_meet(client: Client) -> None:
     found = condemn(client, ("RUN", RUN.format(1)))
     hits = {hit["entity"]: hit["instances"] for hit in found["hits"]}
     assert hits == {"parts": ["2026-01-02"], "sums": ["2026-W01"]}
+    assert {hit["entity"]: (hit["owners"], hit["teams"]) for hit in found["hits"]} == {
+        "parts": ([], []),
+        "sums": (["grace"], ["sales"]),
+    }
     assert runs(found["reads"]) == {1, 2, 3}
     shown = incident(client, found["id"])
     assert (runs(shown["reads"]), shown["incident"]["wrong"], shown["incident"]["versions"]) == ({1, 2, 3}, 2, 3)

@@ -3,6 +3,7 @@
 import datetime as dt
 import uuid
 from collections.abc import Collection
+from typing import NamedTuple
 
 import msgspec
 
@@ -13,6 +14,7 @@ from headwater.answer.lineage.runs import Run, runs
 from headwater.answer.people.people import EVENT, MANUAL, Owner, Tag, Words
 from headwater.answer.search.question import narrowed
 from headwater.errors import InvalidQuestion, NotFound
+from headwater.model.tags import TEAM
 from headwater.store import search as search_store
 from headwater.store.database import Connection, Database
 from headwater.store.history import datasets as dataset_store
@@ -250,11 +252,28 @@ def _description_origin(words: Words, shown: node.Node) -> str | None:
     return MANUAL if words.description() else EVENT if shown.description else None
 
 
+class Contacts(NamedTuple):
+    """Whom to tell about a dataset or job: its owners, and the teams that its tag `team` names."""
+
+    owners: list[str]
+    teams: list[str]
+
+
+async def contacts_of(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Contacts]:
+    """The owners and teams of datasets and jobs, by events and by people; of those that have any."""
+    facets = await facet_store.of_owners(connection, ids, ("ownership", "tags"))
+    said = await annotation_store.of_owners(connection, ids)
+    found: dict[uuid.UUID, Contacts] = {}
+    for id_ in facets.keys() | said.keys():
+        words, mine = Words(said.get(id_, ())), facets.get(id_, {})
+        owners = sorted({owner.name for owner in words.owners(node.decode_owners(mine.get("ownership")))})
+        tags = node.tags_with(words, mine.get("tags"))
+        teams = sorted({str(tag.value) for tag in tags if tag.name.casefold() == TEAM and tag.value})
+        if owners or teams:
+            found[id_] = Contacts(owners, teams)
+    return found
+
+
 async def owners_of(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[str]]:
     """The names of the owners of datasets and jobs, by events and by people; of those that have any."""
-    facets = await facet_store.of_owners(connection, ids, ("ownership",))
-    said = await annotation_store.of_owners(connection, ids)
-    named = {
-        id_: Words(said.get(id_, ())).owners(node.decode_owners(facets.get(id_, {}).get("ownership"))) for id_ in ids
-    }
-    return {id_: sorted({owner.name for owner in owners}) for id_, owners in named.items() if owners}
+    return {id_: one.owners for id_, one in (await contacts_of(connection, ids)).items() if one.owners}

@@ -17,9 +17,10 @@ from typing import Any
 import msgspec
 
 from headwater.answer.lineage import node
-from headwater.answer.lineage.catalog import owners_of
+from headwater.answer.lineage.catalog import contacts_of
 from headwater.answer.lineage.run_records import RunRecords
 from headwater.answer.lineage.walk import Place
+from headwater.answer.status.hit_datasets import HitDataset, hit_datasets
 from headwater.answer.status.wrong_columns import Reason, Spread, restricted
 from headwater.entities.needs.columns import ALL, Columns, named
 from headwater.errors import InvalidQuestion, NotFound
@@ -225,7 +226,8 @@ class WrongByReads(msgspec.Struct, frozen=True):
 
     `current`: how many versions their datasets still hold. `unconfirmed`: datasets with later versions that may have
     been added to the wrong one: no event says that they replaced it. `repeat`: in order of execution. `owners`: of the
-    datasets that hold a wrong version. `capped`: there may be more.
+    datasets that hold a wrong version. `hit`: these datasets with their owners, teams, and the way that led to
+    them. `capped`: there may be more.
     """
 
     runs: list[WrongRun]
@@ -234,6 +236,7 @@ class WrongByReads(msgspec.Struct, frozen=True):
     unconfirmed: list[str]
     repeat: list[Repeat]
     owners: dict[str, list[str]]
+    hit: list[HitDataset]
     capped: bool
 
 
@@ -330,16 +333,15 @@ async def _described(connection: Connection, search: Search) -> WrongByReads:
         if key in rows
     ]
     held = [place for place in found.places if place.version in current]
+    contacts = await contacts_of(connection, {place.dataset for place in held})
     return WrongByReads(
         sorted(runs, key=lambda one: (one.depth, one.started_at, one.run_id, one.job)),
         sorted(versions, key=lambda one: (one.depth, one.written_at, one.dataset, one.version_id)),
         len(current),
         await _unconfirmed(connection, search, current, names),
         _repeat(search, held, names),
-        {
-            names[id_].node_id: owners
-            for id_, owners in (await owners_of(connection, {at.dataset for at in held})).items()
-        },
+        {names[id_].node_id: one.owners for id_, one in contacts.items() if one.owners},
+        hit_datasets(found, held, contacts, names),
         found.capped,
     )
 

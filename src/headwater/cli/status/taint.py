@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -112,21 +113,12 @@ def _show(found: dict[str, Any], with_columns: bool, limit: int) -> None:
     else:
         marks = f"; it would be {output.counted(found['stretches'], 'run')} of marks" if hits else ""
         output.line(f"{extent} would be wrong; nothing was written{marks}", "bold")
+    contacts = any(hit["owners"] or hit["teams"] for hit in hits)
     if hits or not reads:
+        more = (*(("columns",) if with_columns else ()), *(("owners", "teams", "path") if contacts else ()))
         output.table(
-            ("entity", "instances", "count", "basis", "depth", "through", *(("columns",) if with_columns else ())),
-            [
-                (
-                    hit["entity"],
-                    short(hit["instances"]),
-                    f"{hit['count']:,}",
-                    hit["basis"],
-                    hit["depth"],
-                    hit["because"],
-                    *((columns(hit),) if with_columns else ()),
-                )
-                for hit in hits[:limit]
-            ],
+            ("entity", "instances", "count", "basis", "depth", "through", *more),
+            [_hit_row(hit, more) for hit in hits[:limit]],
             styles={3: {"declared": "yellow"}},
         )
     left_out(len(hits), limit, "entity")
@@ -144,3 +136,15 @@ def _show(found: dict[str, Any], with_columns: bool, limit: int) -> None:
             ("incident retract", "it was a false alarm"),
         ):
             output.line(f"headwater {command} {output.printable(found['id'])}   # {why}", "dim")
+
+
+def _hit_row(hit: dict[str, Any], more: Sequence[str]) -> tuple[object, ...]:
+    """The cells of a hit; `more`: the columns that not every answer has."""
+    cells = {
+        "columns": columns(hit),
+        "owners": ", ".join(hit["owners"]),
+        "teams": ", ".join(hit["teams"]),
+        "path": " → ".join(hit["path"]),
+    }
+    first = hit["entity"], short(hit["instances"]), f"{hit['count']:,}", hit["basis"], hit["depth"], hit["because"]
+    return (*first, *(cells[each] for each in more))

@@ -73,9 +73,20 @@ def print_reads(reads: dict[str, Any], limit: int) -> None:
             ],
         )
         _left_out(len(repeat), limit, "job")
-    owners = sorted({owner for some in reads["owners"].values() for owner in some})
-    if owners:
-        output.line(f"owners: {output.printable(', '.join(owners))}")
+    if hit := reads["hit"]:
+        output.line()
+        output.line("whom to tell", "bold")
+        rows = [
+            (
+                _name(each["dataset"]),
+                ", ".join(each["owners"]),
+                ", ".join(each["teams"]),
+                " → ".join(_name(step) for step in each["path"]),
+            )
+            for each in hit[:limit]
+        ]
+        output.table(("dataset", "owners", "teams", "path"), rows)
+        _left_out(len(hit), limit, "dataset")
     if reads["capped"]:
         output.line("there is more than was looked at", "yellow")
 

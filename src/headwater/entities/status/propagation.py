@@ -5,6 +5,7 @@ are followed row by row. Each may lead to the other, so both repeat until nothin
 """
 
 from collections.abc import Iterator, Mapping, Set
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,14 @@ from headwater.errors import InvalidEntities
 Sets = Mapping[str, Ordinals]
 Pairs = Set[tuple[str, str]]
 """(upstream, downstream)."""
+
+
+class Nearest(NamedTuple):
+    """The fewest links from an origin to an entity; the last of them as text, and the entity before it (both empty for an origin)."""
+
+    depth: int
+    because: str
+    before: str
 
 
 class Spread:
@@ -41,19 +50,19 @@ class Spread:
         if _meet(self.current, known.unrecorded) or _meet(self.past, known.past) or _meet(self.past, known.several):
             self.exact = _Round(known, current, past, unaffected, recorded=True).current
 
-    def nearest(self) -> dict[str, tuple[int, str]]:
-        """Return the fewest links from an origin to each entity, and the last of them as text; the first declared where several are nearest."""
-        found = dict.fromkeys(self._roots, (0, ""))
+    def nearest(self) -> dict[str, Nearest]:
+        """Return the nearest way from an origin to each entity; the first declared where several are nearest."""
+        found = dict.fromkeys(self._roots, Nearest(0, "", ""))
         queue = list(found)
         for name in queue:
             read = self._read.get(name, set())
             for link in self._known.graph.downstream(name):
                 if link.downstream not in found and (id(link) in self._walk.passed or link.downstream in read):
-                    found[link.downstream] = (found[name][0] + 1, str(link))
+                    found[link.downstream] = Nearest(found[name].depth + 1, str(link), name)
                     queue.append(link.downstream)
             for other in sorted(read):
                 if other not in found:
-                    found[other] = (found[name][0] + 1, f"{other} ← {name} (recorded)")
+                    found[other] = Nearest(found[name].depth + 1, f"{other} ← {name} (recorded)", name)
                     queue.append(other)
         return found
 

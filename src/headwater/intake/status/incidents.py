@@ -29,6 +29,7 @@ from headwater.intake.status.declared import declared
 from headwater.intake.status.incident_columns import Restricted, restricted, spared, written
 from headwater.intake.status.judgement import WRONG
 from headwater.intake.status.ledger import Ledger
+from headwater.model.tags import TEAM
 from headwater.store.database import Connection, Database
 from headwater.store.status import histories as histories_store
 from headwater.store.status import incidents as store
@@ -43,6 +44,8 @@ other report is recorded during that time.
 """
 _MOST_LISTED = 100
 """The most stretches of an entity's instances in an answer; an incident may have millions."""
+
+_LONGEST_PATH = 20
 
 
 class Wrong(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,7 +70,8 @@ class Hit(msgspec.Struct, frozen=True):
     """The wrong instances of one entity. `basis`: `exact` if all of them are recorded as users of wrong instances, else `declared`: they may be.
 
     `more`: how many stretches are left out of `instances`. `depth`: the fewest links from a named instance; `because`: the last of these links.
-    `columns`: those that may be wrong, in lower case; null if all may be.
+    `columns`: those that may be wrong, in lower case; null if all may be. `path`: the entities on the way from a named one, the last 20. `owners` and
+    `teams` (the tag `team`): of the entity.
     """
 
     entity: str
@@ -78,6 +82,9 @@ class Hit(msgspec.Struct, frozen=True):
     depth: int
     because: str
     columns: list[str] | None = None
+    path: list[str] = []
+    owners: list[str] = []
+    teams: list[str] = []
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -386,9 +393,22 @@ def _hits(
             instances = held.instances(name)
             key = id(instances and instances.calendar), some
             shown = texts.get(key) or texts.setdefault(key, _some(held, name, some))
-            its = columns.columns.get(name, ALL) if columns else ALL
-            shown_columns = None if its == ALL else sorted(its)
-            yield Hit(name, *shown, some.count, "exact" if exact else "declared", *nearest[name], shown_columns)
+            some_columns = columns.columns.get(name, ALL) if columns else ALL
+            path = [name]
+            while len(path) < _LONGEST_PATH and (before := nearest[path[-1]].before):
+                path.append(before)
+            yield Hit(
+                name,
+                *shown,
+                some.count,
+                "exact" if exact else "declared",
+                nearest[name].depth,
+                nearest[name].because,
+                None if some_columns == ALL else sorted(some_columns),
+                path[::-1],
+                list(held.declared[name].owners),
+                list(held.declared[name].tags.get(TEAM, ())),
+            )
 
 
 def _too_many(stretches: int) -> str:
