@@ -2772,6 +2772,16 @@ export interface components {
             depth: number;
             because: string;
             columns: string[] | null;
+            path: string[];
+            owners: string[];
+            teams: string[];
+        };
+        /** HitDataset */
+        HitDataset: {
+            dataset: string;
+            owners: string[];
+            teams: string[];
+            path: string[];
         };
         /** HitObject */
         HitObject: {
@@ -4738,6 +4748,7 @@ export interface components {
             owners: {
                 [key: string]: string[];
             };
+            hit: components["schemas"]["HitDataset"][];
             capped: boolean;
         };
         /** WrongColumns */
@@ -5392,6 +5403,7 @@ export type HiddenNodes = components['schemas']['HiddenNodes'];
 export type Highlight = components['schemas']['Highlight'];
 export type History = components['schemas']['History'];
 export type Hit = components['schemas']['Hit'];
+export type HitDataset = components['schemas']['HitDataset'];
 export type HitObject = components['schemas']['HitObject'];
 export type Home = components['schemas']['Home'];
 export type ImpactAnswer = components['schemas']['ImpactAnswer'];

@@ -253,7 +253,7 @@ def _description_origin(words: Words, shown: node.Node) -> str | None:
 
 
 class Contacts(NamedTuple):
-    """Whom to tell about a dataset or job: its owners, and the teams that its tag `team` names."""
+    """The people to tell about a dataset or job: its owners, and the teams that its tag `team` names."""
 
     owners: list[str]
     teams: list[str]

@@ -1,4 +1,4 @@
-"""Whom to tell of what is wrong by recorded reads: the owners and teams of each dataset that holds a wrong version, and the way that led to it."""
+"""The people to tell of what is wrong by recorded reads: the owners and teams of each dataset that holds a wrong version, and the way to it."""
 
 import uuid
 from collections.abc import Iterable, Mapping
@@ -41,7 +41,7 @@ def hit_datasets(
 
 
 def _path(found: Spread, place: Place) -> list[Place | RunKey]:
-    """What led to a place, step by step, from the origin on."""
+    """The steps that led to a place, from the origin on."""
     path: list[Place | RunKey] = [place]
     seen: set[Place | RunKey] = {place}
     while (because := _reason(found, path[-1]).because) is not None and because not in seen:

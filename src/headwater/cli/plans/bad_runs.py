@@ -53,7 +53,7 @@ class BadRun:
         return cls(url, {"wrong": wrong}, found)
 
     def look(self) -> dict[str, Any]:
-        """What is to be done, by a dry run: `incident` (who is hit), `plan` (instances to rebuild), `impact` (tasks to clear, runs to start)."""
+        """The work to do, by a dry run: `incident` (who is hit), `plan` (instances to rebuild), `impact` (tasks to clear, runs to start)."""
         import msgspec
 
         def ask(path: str, body: dict[str, Any]) -> dict[str, Any]:
