@@ -19,7 +19,8 @@ from typing import Any
 
 import msgspec
 
-from headwater.answer.lineage import correlation, imports
+from headwater.answer import zoom
+from headwater.answer.lineage import correlation, imports, lineage, view
 from headwater.intake.events.accept import Intake
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
@@ -93,6 +94,11 @@ async def measure(url: str, sizes: list[int]) -> None:
             question = correlation.Question(_content(first), max_nodes=100_000)
             least, median, answer = await _timed(lambda: correlation.correlation(database, question))  # noqa: B023
             print(f"{f'{len(answer.nodes):,} nodes with details':<44}{least:>12.1f}{median:>12.1f}")
+            walk = lineage.Question(_content(first), depth=100, max_nodes=100_000)
+            least, median, seen = await _timed(
+                lambda: zoom.lineage_of(database, walk, view.Shape(), zoom.Zoom())  # noqa: B023
+            )
+            print(f"{f'  {len(seen.nodes):,} of the one walk':<44}{least:>12.1f}{median:>12.1f}")
             least, median, found = await _timed(lambda: imports.imports(database, _content(first), "bench", "split"))  # noqa: B023
             assert found.imported
             print(f"{'  was the file imported':<44}{least:>12.1f}{median:>12.1f}")

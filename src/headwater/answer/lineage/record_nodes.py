@@ -176,13 +176,19 @@ class RecordNodes:
         )  # fmt: skip
 
 
+_OF_ITEMS = (
+    "dataset", "version_id", "external_version", "written_at", "bytes", "item", "part", "collided", "claimed_by",
+)  # fmt: skip
+"""The fields that a version has from the item that it is."""
+
+
 def _merged(one: RunNode | VersionNode, other: RunNode | VersionNode) -> RunNode | VersionNode:
     """Merge two descriptions of one node; the first takes precedence."""
     if isinstance(one, RunNode) or isinstance(other, RunNode):
         return one
     one.hidden_upstream += other.hidden_upstream
     one.hidden_downstream += other.hidden_downstream
-    for field in one.__struct_fields__:
+    for field in _OF_ITEMS:
         if getattr(one, field) in (None, [], False):
             setattr(one, field, getattr(other, field))
     if other.part and one.label == other.label.partition("/")[0]:

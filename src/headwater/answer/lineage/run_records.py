@@ -40,6 +40,8 @@ class RunRecords:
         self.checked: set[uuid.UUID] = set()
         self.named: set[uuid.UUID] = set()
         self.unchecked = 0
+        self._read_by: dict[RunKey, dict[Place, Link]] = {}
+        self._written_by: dict[RunKey, dict[Place, Link]] = {}
 
     async def load_runs(self, keys: Collection[RunKey]) -> list[RunKey]:
         """Load the rows of these runs; return the runs that exist as of the time."""
@@ -48,7 +50,12 @@ class RunRecords:
         return [key for key in keys if key in self.rows]
 
     async def read_by(self, keys: Collection[RunKey]) -> dict[RunKey, dict[Place, Link]]:
-        """Return for each run the version of each of its inputs that it read."""
+        """Return for each run the version of each of its inputs that it read; each run is asked about once."""
+        if new := [key for key in dict.fromkeys(keys) if key not in self._read_by]:
+            self._read_by |= {key: {} for key in new} | await self._load_reads(new)
+        return {key: mine for key in keys if (mine := self._read_by[key])}
+
+    async def _load_reads(self, keys: Collection[RunKey]) -> dict[RunKey, dict[Place, Link]]:
         runs = await self.load_runs(keys)
         uses = await store.datasets(self.connection, runs, "in", self.as_of)
         if self._by_item and uses:
@@ -101,7 +108,12 @@ class RunRecords:
         return {Place(use.dataset, None, text): Link("READ", evidence, use.declared, use.parts)}
 
     async def written_by(self, keys: Collection[RunKey]) -> dict[RunKey, dict[Place, Link]]:
-        """Return for each run the versions that it wrote."""
+        """Return for each run the versions that it wrote; each run is asked about once."""
+        if new := [key for key in dict.fromkeys(keys) if key not in self._written_by]:
+            self._written_by |= {key: {} for key in new} | await self._load_writes(new)
+        return {key: mine for key in keys if (mine := self._written_by[key])}
+
+    async def _load_writes(self, keys: Collection[RunKey]) -> dict[RunKey, dict[Place, Link]]:
         runs = await self.load_runs(keys)
         uses = {(use.run, use.dataset): use for use in await store.datasets(self.connection, runs, "out", self.as_of)}
         found: dict[RunKey, dict[Place, Link]] = {}

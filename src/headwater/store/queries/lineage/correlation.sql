@@ -62,15 +62,22 @@ select e.parent_id, e.child_id, e.weight, e.role, e.refused, e.at from unnest(%(
 join correlation_edges e on e.parent_id = p.id join unnest(%(ids)b::uuid[]) as c (id) on c.id = e.child_id order by 1, 2
 
 -- name: versions_of :many
--- The versions that these items and contents were written in, and whether each is all that its run wrote to the dataset.
-select i.id,
-       not exists (select from correlation_edges x join correlation_items s on s.id = x.child_id
-                   where x.parent_id = w.id and x.role = 2 and s.dataset_id = i.dataset_id and s.id <> i.id),
+-- The versions that these items and contents were written in, and whether each is all that its run wrote to the dataset: counted once for a run,
+-- not for each item.
+with written as materialized (
+  select i.id, i.dataset_id, w.id as writer, w.run_id, w.job_id
+  from unnest(%(ids)b::uuid[]) as k (id) join correlation_items i on i.id = k.id
+  join correlation_edges e on e.child_id = i.id and e.role = 2 and not e.refused
+  join correlation_items w on w.id = e.parent_id and w.kind = 'RUN'
+), several as materialized (
+  select x.parent_id as writer, s.dataset_id from (select distinct writer from written) r
+  join correlation_edges x on x.parent_id = r.writer and x.role = 2 join correlation_items s on s.id = x.child_id
+  group by 1, 2 having count(*) > 1
+)
+select i.id, many.writer is null,
        v.id, coalesce(c.canonical_id, v.dataset_id), v.run_id, v.job_id, v.external_version, v.declared, v.first_at, v.written_at, v.lifecycle, v.rows, v.bytes, v.files
-from unnest(%(ids)b::uuid[]) as k (id) join correlation_items i on i.id = k.id
-join correlation_edges e on e.child_id = i.id and e.role = 2 and not e.refused
-join correlation_items w on w.id = e.parent_id and w.kind = 'RUN'
-join dataset_versions v on v.run_id = w.run_id and v.job_id = w.job_id and v.dataset_id = i.dataset_id
+from written i left join several many on many.writer = i.writer and many.dataset_id = i.dataset_id
+join dataset_versions v on v.run_id = i.run_id and v.job_id = i.job_id and v.dataset_id = i.dataset_id
 left join dataset_canonical c on c.dataset_id = v.dataset_id
 where not (v.external_version = '' and exists (
     select 1 from dataset_versions s where s.run_id = v.run_id and s.job_id = v.job_id and s.dataset_id = v.dataset_id and s.external_version <> ''))
