@@ -11,6 +11,7 @@ import pytest
 
 from collector import running
 from headwater.client import emitter_from_environment
+from headwater.client.spool import readdress
 
 SWITCH = {"OPENLINEAGE__TRANSPORT__TYPE": "headwater.client.openlineage.HeadwaterTransport"}
 EMIT = """
@@ -59,6 +60,7 @@ def test_what_was_emitted_survives_kill_9(tmp_path: Path) -> None:
     done = script(EMIT + "    import os; os.kill(os.getpid(), 9)", tmp_path, HEADWATER_URL="http://127.0.0.1:1")
     assert done.returncode == -9
     with running() as collector:
+        readdress(tmp_path / "spool")
         heir = emitter_from_environment(url=collector.url, spool=tmp_path / "spool")
         assert heir.flush(10)
         heir.close()

@@ -108,7 +108,12 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
     def folder_name(self) -> str:
         """Return the name of this destination's folder in a shared spool, which depends only on the address."""
         host = re.sub(r"[^a-z0-9.]+", "-", urlsplit(self.url).netloc.lower()).strip("-")
-        return f"{self.transport}-{host}-{crc32(self.redacted.encode()):08x}"
+        return f"{self.transport}-{host}-{self.mark}"
+
+    @property
+    def mark(self) -> str:
+        """Return the mark of this address in the names of its segments; empty if the events are for no server."""
+        return f"{crc32(self.redacted.encode()):08x}" if self.remote else ""
 
 
 def parse(text: str, *, spool: Path, backend: str | None = None, endpoint: str = ENDPOINT) -> Destination | None:

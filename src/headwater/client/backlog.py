@@ -26,13 +26,18 @@ class Waiting(msgspec.Struct, frozen=True):
     holders: tuple[int, ...] = ()
 
 
-def waiting(folder: Path) -> Waiting:
-    """Count undelivered events in the folder's segments, without subfolders; a torn last record does not count."""
+def waiting(folder: Path, mark: str | None = None, *, exact: bool = False) -> Waiting:
+    """Count undelivered events in the folder's segments, without subfolders; a torn last record does not count.
+
+    `mark`: only those that a process may send to the address with this mark; None: all. `exact`: without those that may go to any address.
+    """
     events = size = left = 0
     oldest = 0.0
     holders: set[int] = set()
     pids: dict[int, int] | None = None
     for path, _ in spool.segments(folder):
+        if mark is not None and (spool.mark_of(path) != mark if exact else not spool.is_for(path, mark)):
+            continue
         try:
             file = path.open("rb", buffering=0)
         except OSError:  # just delivered
@@ -56,7 +61,7 @@ def waiting(folder: Path) -> Waiting:
 
 def total(destination: Destination) -> Waiting:
     """Add up the events of all folders."""
-    each = [waiting(one.spool) for one in destination.each if one.remote or one.transport == "spool"]
+    each = [waiting(one.spool, one.mark) for one in destination.each if one.remote or one.transport == "spool"]
     return Waiting(
         sum(one.events for one in each),
         sum(one.bytes for one in each),
@@ -64,6 +69,14 @@ def total(destination: Destination) -> Waiting:
         max((one.oldest_seconds for one in each), default=0.0),
         tuple(sorted({pid for one in each for pid in one.holders})),
     )
+
+
+def elsewhere(destination: Destination) -> list[tuple[str, Path]]:
+    """Return the marks of addresses that are not (or no longer) a destination, each with the folder where its events wait."""
+    marks = {one.mark for one in destination.each}
+    folders = dict.fromkeys(one.spool for one in destination.each)
+    found = {(spool.mark_of(path), folder) for folder in folders for path, _ in spool.segments(folder)}
+    return sorted((mark, folder) for mark, folder in found if mark and mark not in marks)
 
 
 def nobodys(destination: Destination) -> list[Path]:

@@ -51,7 +51,8 @@ def destination(
 ) -> Destination:
     """Decide where events go: the first address, with further ones in `others`. Never raises; empty variables count as absent."""
     env = {key: value for key, value in (os.environ if environ is None else environ).items() if value.strip()}
-    folder = _folder(spool or env.get("HEADWATER_SPOOL") or _home(env) / ".headwater" / "spool", env)
+    home = Path(env["HEADWATER_HOME"]) if "HEADWATER_HOME" in env else _home(env) / ".headwater"
+    folder = _folder(spool or env.get("HEADWATER_SPOOL") or home / "spool", env)
     plain = Destination(
         transport="spool",
         spool=folder,

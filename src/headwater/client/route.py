@@ -45,6 +45,7 @@ class Route:
             cap_bytes=destination.cap_bytes,
             full=destination.full,
             fsync=destination.fsync,
+            mark=destination.mark,
         )
         self._sender = Sender(self.spool, destination)
         self._local = _local(destination)

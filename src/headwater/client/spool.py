@@ -4,6 +4,9 @@ A folder of segment files. The process that writes or sends a segment holds it (
 process to take it owns the segment. A segment has a header line with the offset up to which it was delivered, then one
 record per line: crc32 in hex, a space, the event as JSON. A record torn by `kill -9` fails its checksum: it is skipped and counted.
 
+A segment's name ends in the mark of the address that its events are for: only processes that send there take it over. One without a mark (written
+before there were marks, or by `HEADWATER_TRANSPORT=spool`) is for the first server that comes.
+
 Policy at the size cap: `drop-oldest` drops the oldest whole segment that no other process holds, `drop-newest` refuses new events; both are
 counted and logged. The setting `fsync` decides what a power cut may lose (headwater.client.durability); a killed process loses nothing.
 Does not deduplicate (a crash between delivery and note sends twice; intake is idempotent) or interpret events.
@@ -65,10 +68,10 @@ class Segment:
         os.close(self.fd)
 
     @classmethod
-    def create(cls, folder: Path) -> "Segment":
+    def create(cls, folder: Path, mark: str = "") -> "Segment":
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         while True:
-            path = folder / f"{time.time_ns():020d}-{os.getpid()}{SUFFIX}"
+            path = folder / f"{time.time_ns():020d}-{os.getpid()}{'-' if mark else ''}{mark}{SUFFIX}"
             try:
                 fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             except FileExistsError:
@@ -124,8 +127,10 @@ class Spool:
         cap_bytes: int = 256 << 20,
         full: str = "drop-oldest",
         fsync: str = "never",
+        mark: str = "",
     ) -> None:
         self.folder = folder
+        self.mark = mark
         self.torn = 0
         self.dropped = 0
         self._segment_bytes = min(segment_bytes, max(cap_bytes // 4, 1))
@@ -215,7 +220,12 @@ class Spool:
             ours = {segment.path for segment in (*self._full, *self._claimed)}
             if self._active:
                 ours.add(self._active.path)
-            for path, _ in segments(self.folder):
+            found = [path for path, _ in segments(self.folder) if is_for(path, self.mark)]
+            if self.mark and self.folder.name.endswith(
+                self.mark
+            ):  # this address was the first one before, in the folder above
+                found += [path for path, _ in segments(self.folder.parent) if mark_of(path) == self.mark]
+            for path in found:
                 if len(self._claimed) >= limit:
                     break
                 if path in ours or (segment := Segment.claim(path)) is None:
@@ -292,7 +302,7 @@ class Spool:
             self._full.append(self._active)
             self._active = None  # after a failure below, the full one must not stay active
         try:
-            self._active = Segment.create(self.folder)
+            self._active = Segment.create(self.folder, self.mark)
         except (OSError, ImportError) as error:
             self._no_segment = time.monotonic() + _FULL_SECONDS, str(error)
             raise
@@ -361,6 +371,25 @@ class Spool:
             if lost:
                 log.warning("the spool %s is full: its oldest %d events were dropped", self.folder, lost)
         return True
+
+
+def mark_of(path: Path) -> str:
+    """Return the mark of the address that a segment is for; empty: for any."""
+    parts = path.name.removesuffix(SUFFIX).split("-")
+    return parts[2] if len(parts) > 2 else ""
+
+
+def is_for(path: Path, mark: str) -> bool:
+    """Return whether a process that sends to the address with this mark may take the segment over."""
+    return mark_of(path) in {"", mark}
+
+
+def readdress(folder: Path) -> None:
+    """Make the segments of ended processes be for whichever server comes first."""
+    for path, _ in segments(folder):
+        if mark_of(path) and (segment := Segment.claim(path)) is not None:
+            path.rename(path.with_name("-".join(path.name.split("-")[:2]) + SUFFIX))
+            segment.close(delete=False)
 
 
 def segments(folder: Path) -> list[tuple[Path, int]]:

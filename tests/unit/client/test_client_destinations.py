@@ -15,6 +15,7 @@ import pytest
 from collector import Collector, running
 from headwater.client import Emitter, emitter_from_environment, event
 from headwater.client.connection import retry_after
+from headwater.client.spool import readdress
 
 
 def make(number: int = 0, **more: Any) -> dict[str, Any]:
@@ -66,6 +67,7 @@ def test_a_destination_that_is_down_does_not_delay_others(
     # Each keeps its own: the next process with the same addresses delivers to the one that was down, and to it alone.
     with running() as back:
         (folder,) = [each.spool for each in out.destination.each if each.url.startswith("http://127.0.0.1:1/")]
+        readdress(folder)
         heir = emitter_from_environment(url=back.url, spool=folder)
         assert heir.flush(10)
         heir.close()
@@ -244,6 +246,7 @@ print(out.stats().dropped, out.stats().pending)
     assert dropped + pending == 20
     assert "does not accept events" in said
     assert "are lost" in said
+    readdress(tmp_path / "spool")
     heir = emitter(collector.url, tmp_path)
     assert heir.flush(5)
     assert (len(collector.events), heir.stats().torn) == (pending, 0)

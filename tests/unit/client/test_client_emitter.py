@@ -180,7 +180,7 @@ def test_the_spool_drains_when_the_server_comes_back(
 
 
 def test_events_of_a_process_that_is_gone_are_delivered_by_the_next(collector: Collector, tmp_path: Path) -> None:
-    dead = emitter_from_environment(url="http://127.0.0.1:1", spool=tmp_path / "spool")
+    dead = emitter_from_environment(transport="spool", spool=tmp_path / "spool")
     for number in range(300):
         dead.emit(make(number))
     dead.close()

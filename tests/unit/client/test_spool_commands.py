@@ -17,8 +17,8 @@ from headwater.client import emitter_from_environment, event
 DEAD = "http://127.0.0.1:1"
 
 
-def leave(spool: Path, count: int, url: str = DEAD) -> None:
-    """Events of a process that was killed."""
+def leave(spool: Path, count: int, url: str = DEAD, transport: str = "http") -> None:
+    """Events of a process that was killed. `transport`: `spool` for events that are for no server yet."""
     text = f"""
 import os
 from headwater.client import emitter_from_environment, event
@@ -27,7 +27,7 @@ for number in range({count}):
     out.emit(event.run("OTHER", run_id=event.run_id(), job=("tests", f"job-{{number}}")))
 os.kill(os.getpid(), 9)
 """
-    env = os.environ | {"HEADWATER_URL": url, "HEADWATER_SPOOL": str(spool)}
+    env = os.environ | {"HEADWATER_URL": url, "HEADWATER_SPOOL": str(spool), "HEADWATER_TRANSPORT": transport}
     done = subprocess.run([sys.executable, "-c", text], env=env, capture_output=True, check=False, timeout=30)
     assert done.returncode == -9
 
@@ -90,8 +90,8 @@ def test_metrics_are_what_prometheus_reads(spool: Path, monkeypatch: pytest.Monk
 
 
 def test_drain_sends_what_the_dead_left(spool: Path, collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
-    leave(spool, 700)
-    leave(spool, 5)
+    leave(spool, 700, transport="spool")
+    leave(spool, 5, transport="spool")
     monkeypatch.setenv("HEADWATER_URL", collector.url)
     done = headwater("drain")
     assert done.exit_code == 0, done.output
@@ -124,7 +124,7 @@ def test_drain_says_when_something_is_left(spool: Path, monkeypatch: pytest.Monk
 
 
 def test_drain_is_resumed_where_it_was(spool: Path, collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
-    leave(spool, 2000)
+    leave(spool, 2000, transport="spool")
     seen = 0
 
     def answer(_path: str, events: list[dict[str, Any]]) -> tuple[int, bytes]:
@@ -147,7 +147,7 @@ def test_the_refused_are_shown_and_sent_again(
 ) -> None:
     monkeypatch.setenv("HEADWATER_URL", collector.url)
     collector.answer = lambda _path, _events: (422, b"no thanks")
-    leave(spool, 3)
+    leave(spool, 3, transport="spool")
     assert headwater("drain").exit_code == 0
     answer = told("rejected", "--limit", "2")
     assert answer["total"] == 3
@@ -163,3 +163,34 @@ def test_the_refused_are_shown_and_sent_again(
     assert headwater("drain").exit_code == 0
     assert sorted(e["job"]["name"] for e in collector.events) == ["job-0", "job-1", "job-2"]
     assert list(spool.iterdir()) == []
+
+
+def test_what_waits_for_one_server_is_not_delivered_to_another(
+    collector: Collector, spool: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave(spool, 3)
+    monkeypatch.setenv("HEADWATER_URL", collector.url)
+    told_first = told("drain")["destinations"]
+    assert ([row["delivered"] for row in told_first], collector.events) == ([0], [])
+    rows = told("status")["destinations"]
+    assert [(row["events"], row["destination"].split(" (")[0]) for row in rows] == [
+        (0, f"{collector.url}/api/v1/lineage"),
+        (3, "another server"),
+    ]
+    # Its address is no longer the first one.
+    monkeypatch.setenv("HEADWATER_URL", f"{collector.url},{DEAD}")
+    second = emitter_from_environment()
+    assert not second.flush(1.5)
+    assert second.tallies()[f"{DEAD}/api/v1/lineage"].pending == 3
+    second.close(0)
+    assert collector.events == []
+    # An address that a person gives is meant for everything that waits.
+    monkeypatch.setenv("HEADWATER_URL", DEAD)
+    assert told("drain", "--url", collector.url)["destinations"][0]["delivered"] == 3
+    assert len(collector.events) == 3
+
+
+def test_the_home_decides_where_the_spool_is() -> None:
+    from headwater.client.config import destination
+
+    assert destination({"HOME": "/h", "HEADWATER_HOME": "/data/hw"}).spool == Path("/data/hw/spool")

@@ -42,7 +42,7 @@ def status(
 
       headwater events spool status --prometheus > /var/lib/node_exporter/headwater.prom
     """
-    found = [_row(*each) for each in _folders(_destination(url))]
+    found = list(_rows(_destination(url)))
     if json:
         import msgspec
 
@@ -93,9 +93,13 @@ def drain(
     """
     from headwater.client import backlog
     from headwater.client.emitter import Emitter
+    from headwater.client.spool import readdress
 
     to = _destination(url)
-    before = {one.redacted: backlog.waiting(one.spool) for one in to.each}
+    if url:  # an address that is given here is meant for everything that waits
+        for folder in dict.fromkeys(one.spool for one in to.each):
+            readdress(folder)
+    before = {one.redacted: backlog.waiting(one.spool, one.mark) for one in to.each}
     emitter = Emitter(to)
     try:
         _send(emitter, sum(one.left for one in before.values()), timeout, quiet=json)
@@ -104,7 +108,7 @@ def drain(
     rows = []
     for one in to.each:
         tally = emitter.tallies()[one.redacted]
-        now = backlog.waiting(one.spool)
+        now = backlog.waiting(one.spool, one.mark)
         rows.append(
             {
                 "destination": one.redacted,
@@ -190,6 +194,17 @@ def _destination(url: str | None) -> Destination:
     return config.destination(url=url)
 
 
+def _rows(to: Destination) -> Iterator[dict[str, Any]]:
+    """Return a row for each destination, and for each address that is none (any more) but has events waiting."""
+    from headwater.client import backlog
+
+    marks = {one.spool: one.mark for one in reversed(to.each)}
+    for name, folder in _folders(to):
+        yield _row(name, folder, marks.get(folder))
+    for mark, folder in backlog.elsewhere(to):
+        yield {**_row(f"another server ({mark})", folder, mark, exact=True), "rejected": 0}
+
+
 def _folders(to: Destination) -> Iterator[tuple[str, Path]]:
     """Return every folder of the spool with its destination; None for a folder without a current destination."""
     from headwater.client import backlog
@@ -203,10 +218,10 @@ def _folders(to: Destination) -> Iterator[tuple[str, Path]]:
         yield f"unknown ({folder.name})", folder
 
 
-def _row(name: str, folder: Path) -> dict[str, Any]:
+def _row(name: str, folder: Path, mark: str | None, *, exact: bool = False) -> dict[str, Any]:
     from headwater.client import backlog
 
-    found: Waiting = backlog.waiting(folder)
+    found: Waiting = backlog.waiting(folder, mark, exact=exact)
     return {
         "destination": name,
         "folder": str(folder),
