@@ -39,14 +39,19 @@ ADMIN = "an-admin-key-of-the-tests"
     ],
 )
 @pytest.mark.parametrize("path", ["/", "/api/v2/status", "/assets/none.js", "/healthz", "/api/v2/admin/keys"])
-def test_a_loopback_server_answers_to_its_own_names_alone(host: str, status: int, path: str, make: Any) -> None:
-    reply = make(public_url="https://data.example/lineage", allowed_hosts="lineage.example, other.example").get(
-        path, headers={"host": host.encode("latin-1")}
-    )
+def test_a_loopback_server_answers_to_its_own_names_alone(host: str, status: int, path: str, on_loopback: Any) -> None:
+    reply = on_loopback.get(path, headers={"host": host.encode("latin-1")})
     assert (reply.status_code == 421) is (status == 421)
     if status == 421:
         assert reply.json()["code"] == "misdirected"
         assert "HEADWATER_SERVER__ALLOWED_HOSTS" in reply.json()["message"]
+
+
+@pytest.fixture(scope="module")
+def on_loopback(served_to_all: Any) -> Any:
+    return served_to_all(
+        server={"public_url": "https://data.example/lineage", "allowed_hosts": "lineage.example, other.example"}
+    )
 
 
 @pytest.fixture
