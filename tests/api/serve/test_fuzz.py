@@ -1,6 +1,7 @@
 """Random requests: no 5xx, no internal details in a reply, and every accepted event is in the log.
 
-`HEADWATER_FUZZ_SECONDS` makes the random half longer than the suite has time for.
+The suite draws a few seconds of them and takes the hostile values in turns; `make soak` takes every value in every place.
+`HEADWATER_FUZZ_SECONDS` makes the random half longer still.
 """
 
 import codecs
@@ -21,12 +22,13 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from tests.events import RUN, dataset, encoded, facet, run_event
 from tests.hostile import FAR_TIMES, NUMBERS, TEXTS, VALUES, declared, deep, described, mutated, whole
+from tests.scale import full
 
 from headwater.intake.upkeep.rebuild import fingerprints, rebuild
 from headwater.model.version import event_digest
 from headwater.store.database import Database
 
-SECONDS = float(os.environ.get("HEADWATER_FUZZ_SECONDS", "12"))
+SECONDS = float(os.environ.get("HEADWATER_FUZZ_SECONDS") or full(90, 5))
 LINEAGE, BATCH = "/api/v1/lineage", "/api/v1/lineage/batch"
 INSIDE = re.compile(
     rb"Traceback|File \"|psycopg|PostgreSQL|sqlstate|\bselect\b.+\bfrom\b|insert into|violates|syntax error at|/src/",
@@ -106,8 +108,8 @@ HOSTILE = [*(text for text in TEXTS if len(text) < 5000), "x" * 7000, *map(str, 
 
 
 def test_every_parameter_takes_every_hostile_value(seeded: Any) -> None:
-    """One at a time, the others as they should be. In the suite each parameter takes a fifth of them, in turns."""
-    step, turn = (1 if SECONDS > 60 else 5), 0
+    """One at a time, the others as they should be. In the suite each parameter takes a tenth of them, in turns."""
+    step, turn = full(1, 10), 0
     for path, method, told in operations(seeded):
         given = told.get("parameters", [])
         fit = {one["name"]: quote(_fit(one["name"]), safe="") for one in given if one["in"] == "path"}
@@ -258,7 +260,7 @@ def test_every_place_of_an_event_takes_every_hostile_value(client: Any, database
     accepted: list[bytes] = []
     for number, (make, path) in enumerate(every_place()):
         bodies = []
-        for value in VALUES[number % 4 :: 1 if len(path) < 2 or SECONDS > 60 else 4]:
+        for value in VALUES[number % 4 :: 1 if len(path) < 2 else full(1, 4)]:
             if len(repr(value)) > 20_000:
                 continue
             event = make(number % 50)
@@ -276,7 +278,7 @@ def test_every_place_of_an_event_takes_every_hostile_value(client: Any, database
 def test_mutated_events(client: Any, database: Database) -> None:
     accepted: list[bytes] = []
 
-    @settings(max_examples=int(SECONDS * 8), **HYPOTHESIS)
+    @settings(max_examples=full(720, 96), **HYPOTHESIS)
     @given(event=mutated(), whole_batch=st.booleans())
     def send(event: Any, whole_batch: bool) -> None:
         body = encoded(event)
@@ -345,14 +347,14 @@ def test_a_batch_with_one_that_the_database_would_refuse(client: Any, database: 
 
 
 @pytest.mark.parametrize(
-    "shape", ["a facet of 10 MB", "50,000 inputs", "20,000 facets", "5,000 columns from 20 sources"]
+    "shape", ["a facet of 10 MB", "thousands of inputs", "20,000 facets", "5,000 columns from 20 sources"]
 )
 def test_large_events(served: Any, database: Database, shape: str) -> None:
     event = whole(1)
     if shape == "a facet of 10 MB":
         event["outputs"][0]["facets"]["documentation"] = facet(description="x\u00e9" * (10 * 1024 * 1024 // 7))
-    elif shape == "50,000 inputs":
-        event["inputs"] = [{"namespace": "file", "name": f"/in/{number}"} for number in range(50_000)]
+    elif shape == "thousands of inputs":
+        event["inputs"] = [{"namespace": "file", "name": f"/in/{number}"} for number in range(full(50_000, 10_000))]
     elif shape == "20,000 facets":
         event["outputs"][0]["facets"] |= {f"facet {number}": {"a": number} for number in range(20_000)}
     else:
