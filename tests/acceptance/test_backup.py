@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 from tests.events import columns, dataset, encoded, facet, parent, run_event, schema
 from tests.fixtures.machine import Machine
+from tests.scale import FULL
 
 from headwater.errors import DatabaseRefused
 from headwater.intake.listeners.deliveries import settled
@@ -239,7 +240,7 @@ def test_half_a_backup_changes_nothing(machine: Machine, tmp_path: Path) -> None
     try:
         new.up()
         assert new.run("down").returncode == 0
-        for share in (0.3, 0.6, 0.9, 0.99):
+        for share in (0.3, 0.6, 0.9, 0.99) if FULL else (0.3, 0.99):
             half.write_bytes(body[: int(len(body) * share)])
             done = new.run("restore", str(half))
             assert (done.returncode, "pg_restore did not succeed" in done.stderr) == (1, True)

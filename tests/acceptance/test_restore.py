@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from tests.fixtures.statements import LOCAL
+from tests.scale import FULL
 
 ROOT = Path(__file__).parents[2]
 YAML = """
@@ -174,8 +175,9 @@ def test_a_day_of_a_table_goes_back(warehouse: Warehouse) -> None:
     shown = warehouse.headwater("backfill", "show", plan["id"]).stdout
     assert f"version 1 of {warehouse.table}" in shown.replace("\n", "")
 
-    # Killed while Spark starts; killed when the rows are back and not reported; continued.
-    warehouse.killed_once(plan["id"], lambda: [*warehouse.logs.glob("*/*.log")])
+    # Killed while Spark starts (not in the suite); killed when the rows are back and not reported; continued.
+    if FULL:
+        warehouse.killed_once(plan["id"], lambda: [*warehouse.logs.glob("*/*.log")])
     assert warehouse.rows() == bad
     assert len(warehouse.commits()) == 4
     warehouse.killed_once(plan["id"], lambda: len(warehouse.commits()) == 5)

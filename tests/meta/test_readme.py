@@ -70,10 +70,10 @@ def test_a_command_can_be_typed(line: str) -> None:
     """The command and its options exist, and its arguments are as many as it takes. The tests named above run it."""
     from typer.main import get_command
 
-    from headwater.cli.program import program
+    from headwater.cli.program import branch
 
     words = shlex.split(line)[1:]
-    command: Any = get_command(program)
+    command: Any = get_command(branch(words))
     context = click.Context(command, info_name="headwater")
     while isinstance(command, click.Group):
         name, command, words = command.resolve_command(context, words)

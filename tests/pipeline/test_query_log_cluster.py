@@ -1,4 +1,7 @@
-"""The same sync on a standalone cluster of two workers, through spark-submit, and through Spark Connect ends with the tables of `local[2]`."""
+"""The same sync on a standalone cluster, through spark-submit, and through Spark Connect ends with the tables of `local[2]`.
+
+The suite asks a cluster of one worker through Spark Connect; `make soak` asks one of two through spark-submit, and Spark Connect on one machine, too.
+"""
 
 import contextlib
 import json
@@ -10,7 +13,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyspark
 import pytest
@@ -18,7 +21,7 @@ from tests.fixtures.pipeline import FAST
 from tests.fixtures.processes import free_port
 from tests.fixtures.query_logs import bigquery_jobs, json_lines, price_list
 from tests.pipeline.test_query_log_sync import tables
-from tests.scale import full
+from tests.scale import FULL, full
 
 from headwater.errors import InvalidQuestion, NotInstalled, SparkUnavailable, StageFailed, UnreachableFolder
 from headwater.pipeline import workers
@@ -117,59 +120,91 @@ def words(log: Path, store: Path) -> list[object]:
     return [*asked, "--prices", price_list(store.parent), "--no-publish", "--json"]
 
 
-def test_a_standalone_cluster_through_spark_submit(
-    spark: Any, log: Path, plain_tables: dict[str, list[str]], start: Start, tmp_path: Path
-) -> None:
+class Cluster(NamedTuple):
+    master: str
+    folder: Path
+
+    def executors(self) -> list[Path]:
+        """Return the workers that had an executor."""
+        return [worker for worker in sorted(self.folder.iterdir()) if list(worker.glob("app-*/*/stderr"))]
+
+
+@pytest.fixture(scope="module")
+def cluster(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+    folder = tmp_path_factory.mktemp("cluster")
     port, pages = free_port(), free_port()
     program, master = SPARK_HOME / "bin" / "spark-class", f"spark://127.0.0.1:{port}"
     where = ("--host", "127.0.0.1")
     start("master", [program, "org.apache.spark.deploy.master.Master", *where, "--port", port, "--webui-port", pages])
 
-    def cluster() -> dict[str, Any]:
+    def told() -> dict[str, Any]:
         with urllib.request.urlopen(f"http://127.0.0.1:{pages}/json/", timeout=5) as reply:
             found: dict[str, Any] = json.load(reply)
         return found
 
-    until(cluster, "a master")
+    until(told, "a master")
     count = full(2, 1)
     for number in range(count):
         worker = [program, "org.apache.spark.deploy.worker.Worker", *where, "--cores", 1, "--memory", "1g"]
-        more = ["--webui-port", 0, "--work-dir", tmp_path / f"worker-{number}", master]
+        more = ["--webui-port", 0, "--work-dir", folder / f"worker-{number}", master]
         start(f"worker-{number}", [*worker, *more])
-    until(lambda: cluster()["aliveworkers"] == count, "the workers")
+    until(lambda: told()["aliveworkers"] == count, "the workers")
+    return Cluster(master, folder)
 
-    store = tmp_path / "store"
-    submit = [SPARK_HOME / "bin" / "spark-submit", "--master", master]
-    done = told(
-        [*submit, *properties(**{"spark.executor.memory": "768m"}), SUBMIT, *words(log, store)], tmp_path / "home"
-    )
+
+def is_plain(
+    spark: Any, done: dict[str, Any], store: Path, plain_tables: dict[str, list[str]], cluster: Cluster | None
+) -> None:
     assert (done["files"], done["rows"], done["days"]) == (2, 60, 4)
     assert tables(spark, store) == plain_tables
-    # Each worker had an executor, and it was theirs that wrote: each ran Python.
-    for number in range(count):
-        assert list((tmp_path / f"worker-{number}").glob("app-*/*/stderr")), number
-    assert not list(store.glob("probe*"))
+    if cluster is not None:
+        # Each worker had an executor, and it was theirs that wrote: each ran Python.
+        assert len(cluster.executors()) == full(2, 1)
+        assert not list(store.glob("probe*"))
 
 
-def test_spark_connect(spark: Any, log: Path, plain_tables: dict[str, list[str]], start: Start, tmp_path: Path) -> None:
+THROUGH = {
+    "spark-submit to a cluster": (True, False),
+    "Spark Connect on one machine": (False, True),
+    "Spark Connect on a cluster": (True, True),
+}
+
+
+@pytest.mark.parametrize("way", THROUGH if FULL else ["Spark Connect on a cluster"])
+def test_each_way_ends_as_one_machine_does(
+    spark: Any,
+    log: Path,
+    plain_tables: dict[str, list[str]],
+    start: Start,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    way: str,
+) -> None:
+    on_cluster, connect = THROUGH[way]
+    cluster: Cluster | None = request.getfixturevalue("cluster") if on_cluster else None
+    master = "local[2]" if cluster is None else cluster.master
+    sized = properties() if cluster is None else properties(**{"spark.executor.memory": "768m"})
+    store, home = tmp_path / "store", tmp_path / "home"
+    if not connect:
+        done = told([SPARK_HOME / "bin" / "spark-submit", "--master", master, *sized, SUBMIT, *words(log, store)], home)
+        is_plain(spark, done, store, plain_tables, cluster)
+        return
     port = free_port()
     binding = {"spark.connect.grpc.binding.port": str(port), "spark.connect.grpc.binding.address": "127.0.0.1"}
     server = SPARK_HOME / "sbin" / "start-connect-server.sh"
-    serving = start("connect", ["bash", server, "--master", "local[2]", *properties(**binding)], memory="1g")
+    serving = start("connect", ["bash", server, "--master", master, *sized, *properties(**binding)], memory="1g")
     address = f"sc://127.0.0.1:{port}"
     until(lambda: serving.poll() is not None or _answers(address), "a Spark Connect server")
     command = [sys.executable, "-m", "headwater"]
-    store = tmp_path / "store"
-    done = told([*command, *words(log, store), "--remote", address], tmp_path / "home")
-    assert (done["files"], done["rows"], done["days"]) == (2, 60, 4)
-    assert tables(spark, store) == plain_tables
+    done = told([*command, *words(log, store), "--remote", address], home)
+    is_plain(spark, done, store, plain_tables, cluster)
     # A store that a client without a JVM cannot reach is refused before any work.
-    far = [*command, *words(log, tmp_path / "store"), "--remote", address, "--store", "s3a://bucket/store"]
-    refused = subprocess.run(
-        list(map(str, far)), env=environment(tmp_path / "home"), capture_output=True, text=True, check=False
-    )
+    far = [*command, *words(log, store), "--remote", address, "--store", "s3a://bucket/store"]
+    refused = subprocess.run(list(map(str, far)), env=environment(home), capture_output=True, text=True, check=False)
     assert refused.returncode == 1
     assert "headwater: s3a://bucket/store is reached through the session's JVM" in refused.stderr
+    os.killpg(serving.pid, signal.SIGKILL)
+    serving.wait()
 
 
 def _answers(address: str) -> bool:

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import httpx
 import pytest
 from tests.fixtures.pipeline import FAST
 from tests.fixtures.query_logs import price_list
+from tests.pipeline.test_query_log_cluster import SPARK_HOME, SUBMIT
 from typer.testing import CliRunner
 
 from headwater.cli.program import program
@@ -27,19 +27,15 @@ def headwater(*words: object) -> dict[str, Any]:
 
 
 def in_its_own_process(folder: Path, *words: object) -> dict[str, Any]:
-    """The command as people call it."""
+    """The command as spark-submit runs it; test_query_log_follow.py runs it as people call it."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE_"))
     }
-    command = [sys.executable, "-m", "headwater", "sync", "query-log", *map(str, words), "--json"]
-    properties = [
-        "--master",
-        "local[2]",
-        *(word for name, value in FAST.items() for word in ("--conf", f"{name}={value}")),
-    ]
+    properties = [word for name, value in FAST.items() for word in ("--conf", f"{name}={value}")]
+    submit = [str(SPARK_HOME / "bin/spark-submit"), "--master", "local[2]", *properties, str(SUBMIT)]
     told = subprocess.run(
-        [*command, *properties],
-        env=environment | {"HEADWATER_HOME": str(folder / "home")},
+        [*submit, "sync", "query-log", *map(str, words), "--json"],
+        env=environment | {"HEADWATER_HOME": str(folder / "home"), "SPARK_HOME": str(SPARK_HOME)},
         capture_output=True,
         text=True,
         check=False,

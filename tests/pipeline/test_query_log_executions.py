@@ -6,6 +6,7 @@ import random
 import pytest
 from pyspark.sql import functions as F
 from tests.fixtures.pipeline import DAY_ONE, content, query, rows_of
+from tests.scale import full
 
 from headwater.pipeline.query_log import executions as work
 from headwater.pipeline.query_log import schema as S
@@ -92,7 +93,7 @@ def cut(rows, pieces, seed):
     return [again[a:b] for a, b in zip([0, *edges], [*edges, len(again)], strict=True)]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", range(1, full(3, 2)))
 def test_one_batch_and_many_shuffled_ones_with_duplicates_end_equal(spark, seed):
     rows = told_log(seed)
     once = made_of(spark, [rows])

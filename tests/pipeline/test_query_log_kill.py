@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tests.pipeline.test_query_log_sync import synced, tables
-from tests.scale import full
+from tests.scale import FULL, full
 
 from headwater.pipeline.query_log.batch import Batch
 from headwater.pipeline.query_log.stages import Settings, batch_stages, final_stages
@@ -43,7 +43,7 @@ def half(directory: Path) -> None:
 def test_killed_in_the_middle_of_every_write_of_every_stage(
     spark: Any, bigquery_log: Path, tmp_path: Path, plain_tables: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each call dies at the first table that no call has died at, until one gets through. The suite spares every second table."""
+    """Each call dies at the first table that no call has died at, until one gets through. The suite spares three of four tables."""
     store = tmp_path / "store"
     write, died = Change._write, []
 
@@ -51,7 +51,7 @@ def test_killed_in_the_middle_of_every_write_of_every_stage(
         made = write(change, table, rows)
         if table.name not in died:
             died.append(table.name)
-            if len(died) % full(1, 2):
+            if len(died) % full(1, 4):
                 return made
             half(max((store / table.name).iterdir(), key=lambda one: one.stat().st_mtime_ns))
             raise Killed(table.name)
@@ -101,11 +101,13 @@ def killed(store: Path, log: Path, table: str, whom: str, home: Path) -> subproc
 def test_sigkill_while_spark_writes(
     spark: Any, bigquery_log: Path, tmp_path: Path, plain_tables: dict[str, list[str]]
 ) -> None:
+    """The suite spares the first of three: with nothing in the store yet."""
     store = tmp_path / "store"
-    done = killed(store, bigquery_log, "landed", "all", tmp_path)
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    assert Store(spark, str(store)).version == 0
-    assert list((store / "landed").rglob("part-*"))
+    if FULL:
+        done = killed(store, bigquery_log, "landed", "all", tmp_path)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        assert Store(spark, str(store)).version == 0
+        assert list((store / "landed").rglob("part-*"))
 
     # Without its JVM the command ends by itself, and says that calling again may help.
     done = killed(store, bigquery_log, "executions", "jvm", tmp_path)

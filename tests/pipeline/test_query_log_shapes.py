@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import functions as F
 from tests.fixtures.pipeline import content, query, rows_of
+from tests.scale import full
 
 from headwater.pipeline.query_log import edges, shapes, statements, texts
 from headwater.pipeline.query_log.land import LONGEST, Landed, land
@@ -203,8 +204,8 @@ def test_any_order_and_any_split_end_equal(spark: "SparkSession") -> None:
     mixed = [*rows, *chance.sample(rows, 8)]
     chance.shuffle(mixed)
     parts = Tables(spark)
-    for start in range(0, len(mixed), 20):
-        parts.take(landed(spark, mixed[start : start + 20]).rows)
+    for start in range(0, len(mixed), full(20, 40)):
+        parts.take(landed(spark, mixed[start : start + full(20, 40)]).rows)
     backwards = Tables(spark)
     backwards.take(landed(spark, rows[30:]).rows)
     backwards.take(landed(spark, rows[:30]).rows)

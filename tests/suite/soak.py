@@ -19,7 +19,7 @@ def _python(*words: str) -> tuple[str, ...]:
     return (sys.executable, *words)
 
 
-_NEEDED = ("xxhsum", "corpus", "java", "page", "rabbitmq", "dbt")
+_NEEDED = ("xxhsum", "corpus", "java", "page", "rabbitmq", "lake", "dbt")
 _NEEDS = tuple(stage for stage in STAGES if stage.name in _NEEDED)
 
 
@@ -36,7 +36,10 @@ SOAK = (
     _soak("pipeline", tests=("tests/pipeline",)),
     _soak("oracle", tests=("tests/oracle",)),
     *((_soak("hive", command=_python("-m", "tests.oracle.hive", str(HIVE))),) if HIVE.is_dir() else ()),
-    _soak("processes", tests=("tests/acceptance/test_receive_processes.py", "tests/acceptance/test_watch.py")),
+    _soak(
+        "processes",
+        tests=tuple(f"tests/acceptance/test_{name}.py" for name in ("receive_processes", "watch", "backup", "restore")),
+    ),
     _soak("repair", tests=("tests/examples/flights_repair",)),
     _soak("hostile", tests=("tests/acceptance/test_hostile_commands.py",)),
     _soak("programs", tests=("tests/contract/test_programs_in_docs.py",)),

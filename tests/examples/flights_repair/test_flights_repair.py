@@ -16,7 +16,7 @@ import pytest
 from tests.scale import FULL
 
 ROOT = Path(__file__).parents[3]
-MONTHS = ("--months", "2", "3", "4", "10", "11", "12")
+MONTHS = ("--months", "3", "4", "11", "12")
 
 
 @pytest.mark.spark

@@ -131,7 +131,7 @@ def test_blanks_comments_case_and_values_do_not_count(terms: list[tuple[str, str
     assert fingerprint(written(st.just(" "), None), dialect) == fingerprint(written(BLANKS, LITERALS), dialect)
 
 
-SIZE = 50_000
+SIZE = full(50_000, 15_000)
 HOSTILE = [
     "'",
     '"',

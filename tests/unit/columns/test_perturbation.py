@@ -11,8 +11,9 @@ from tests.oracle.edges import Edges
 from tests.oracle.engine import edges
 from tests.oracle.generate import SCHEMAS, Generator
 from tests.oracle.perturb import Land, missed
+from tests.scale import full
 
-STATEMENTS = 25
+STATEMENTS = full(25, 15)
 
 
 @pytest.fixture(scope="module")

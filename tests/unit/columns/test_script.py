@@ -318,7 +318,7 @@ def test_a_body_in_quotes_reads_as_one_in_dollars(statements: list[str], dialect
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_long_scripts(dialect: str) -> None:
-    count = full(10_000, 2_000)
+    count = full(10_000, 1_000)
     text = "INSERT INTO t (a) SELECT a FROM u;\n" * count
     assert len(pieces(text, dialect)) == count
     assert len(pieces("BEGIN\n" + text + "END;", dialect)) == count

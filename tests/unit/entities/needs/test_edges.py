@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.scale import full
 from tests.unit.entities.time.drawn import Drawn, edge, place
 from tests.unit.entities.time.periods_by_hand import EPOCH, Period, Windows, need, periods
 
@@ -135,7 +136,7 @@ def check(seed: int) -> int:
     return count + 2
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(full(40, 16)))
 def test_random_edges_agree_with_periods_made_one_by_one(seed: int) -> None:
     check(seed)
 
