@@ -60,7 +60,7 @@ STAGES = (
     Stage(
         "acceptance",
         tests=("tests/acceptance",),
-        after=("java", "page", "rabbitmq", "prometheus", "lake", "chromium"),
+        after=("java", "page", "rabbitmq", "prometheus", "chromium"),
         waits=True,
         limit=1800,  # beside two others, for most of the run
     ),
@@ -76,6 +76,15 @@ STAGES = (
             "tests/pipeline/test_query_log_sync.py",
         ),
         after=("java", "page"),
+    ),
+    # Those of the installed program that work more than they wait.
+    Stage(
+        "programs",
+        tests=tuple(
+            f"tests/acceptance/test_{name}.py"
+            for name in ("package_kinds", "restore", "runner", "shared_jvm", "tutorial")
+        ),
+        after=("java", "page", "lake"),
     ),
     # The warehouse's log is read in the Spark that runs already.
     Stage("pipeline", tests=("tests/pipeline", "tests/examples/warehouse"), after=("java", "page", "dbt")),
