@@ -250,7 +250,9 @@ def test_a_verdict_about_what_a_check_doubts(place: Place) -> None:
     place.ask("POST", "/api/v1/lineage", look)
     (entry,) = json.loads(run(place, *doubted).output)["incidents"]
     assert [each["label"] for each in entry["hit"]] == ["weather@2024-03-06T23"]
+    assert "/lake/hours: check not_null(id) failed" in run(place, "status", "weather@2024-03-06T23").output
     assert "is fine" in run(place, "verdict", "weather@2024-03-06T23", "fine").output
+    assert "check not_null" not in run(place, "status", "weather@2024-03-06T23").output
     assert json.loads(run(place, *doubted).output)["incidents"][0]["hit"] == []
     with pytest.raises(InvalidQuestion, match="no check doubts weather 2024-03-06T22"):
         run(place, "verdict", "weather@2024-03-06T22", "fine")

@@ -230,6 +230,7 @@ def _show(one: dict[str, Any], limit: int) -> None:
         ("status", one["status"]),
         ("valid", "yes: it may be used" if one["valid"] else "no"),
         ("marks", _marks(one["marks"])),
+        ("doubts", "; ".join(one["doubts"])),
     ):
         if value:
             output.line(f"  {name:<8}{output.printable(value)}")
