@@ -12,7 +12,7 @@ import msgspec
 
 from headwater.capture.spark import dependencies as deps
 from headwater.capture.spark import expressions
-from headwater.capture.spark.dependencies import Dependencies, Source, TooMany
+from headwater.capture.spark.dependencies import Dependencies, Fields, Source, TooMany
 from headwater.capture.spark.plan import Node, object_name
 
 LIMIT = 200_000
@@ -24,11 +24,12 @@ _KINDS = 9
 
 
 class Column(msgspec.Struct, gc=False):
-    """A column of a relation: ExprId, name, dependencies."""
+    """A column of a relation: ExprId, name, dependencies; `fields`: of a struct that the query makes."""
 
     id: int
     name: str
     depends: Dependencies
+    fields: Fields | None = None
 
 
 class Relation(msgspec.Struct, gc=False):
@@ -57,7 +58,13 @@ class _Scope:
 
     def __init__(self, columns: list[Column], outer: "_Scope | None") -> None:
         self.columns = {column.id: column.depends for column in columns}
+        self.made = {column.id: column.fields for column in columns if column.fields}
         self.outer = outer
+
+    def fields(self, expression_id: int) -> Fields | None:
+        """Return the fields of a column, if the query makes it as a struct."""
+        found = self.made.get(expression_id)
+        return found if found or self.outer is None else self.outer.fields(expression_id)
 
     def __call__(self, expression_id: int) -> Dependencies:
         found = self.columns.get(expression_id)
@@ -96,15 +103,23 @@ class _Walk:
         parts = [self.relation(child, outer) for child in node.children]
         return Relation([column for part in parts for column in part.columns], deps.merged(part.rows for part in parts))
 
-    def _value(self, expression: Node, scope: _Scope) -> Dependencies:
+    def _subquery(self, scope: _Scope) -> expressions.Subquery:
         def subquery(plan: Node) -> tuple[list[Dependencies], Dependencies]:
             inner = self.relation(plan, scope)
             return [column.depends for column in inner.columns], inner.rows
 
-        return expressions.value(expression, scope, subquery)
+        return subquery
+
+    def _value(self, expression: Node, scope: _Scope) -> Dependencies:
+        return expressions.value(expression, scope, self._subquery(scope), scope.fields)
+
+    def _fields(self, expression: Node, scope: _Scope) -> Fields | None:
+        return expressions.fields(expression, scope, self._subquery(scope), scope.fields)
 
     def _named(self, trees: list[Node], scope: _Scope) -> list[Column]:
-        return [Column(tree.expression_id, tree.name, self._value(tree, scope)) for tree in trees]
+        return [
+            Column(tree.expression_id, tree.name, self._value(tree, scope), self._fields(tree, scope)) for tree in trees
+        ]
 
     def _deciding(self, trees: list[Node], scope: _Scope, subtype: str) -> Dependencies:
         return deps.deciding(deps.merged(self._value(tree, scope) for tree in trees), subtype)
@@ -180,7 +195,10 @@ class _Walk:
         parts = [self.relation(child, outer) for child in node.children]
         columns = [
             Column(
-                first.id, first.name, deps.merged(part.columns[i].depends for part in parts if i < len(part.columns))
+                first.id,
+                first.name,
+                deps.merged(part.columns[i].depends for part in parts if i < len(part.columns)),
+                deps.merged_fields(part.columns[i].fields for part in parts if i < len(part.columns)),
             )
             for i, first in enumerate(parts[0].columns)
         ]
@@ -210,6 +228,14 @@ class _Walk:
         made = deps.merged(self._value(tree, scope) for tree in node.trees("generator"))
         made = deps.strengthened(made, deps.TRANSFORMATION)
         added = [Column(out.expression_id, out.name, made) for out in node.attributes("generatorOutput")]
+        generator = node.trees("generator")
+        if len(generator) == 1 and generator[0].kind in {"Explode", "PosExplode", "Inline"} and added:
+            inner = self._fields(generator[0].children[0], scope)
+            if generator[0].kind == "Inline" and inner is not None and len(inner) == len(added):
+                for column, part in zip(added, inner.values(), strict=True):
+                    column.depends, column.fields = deps.strengthened(part.depends, deps.TRANSFORMATION), part.inner
+            elif generator[0].kind != "Inline":
+                added[-1].fields = inner
         # The list decides how many rows a row becomes.
         return Relation(below.columns + added, deps.merged([below.rows, deps.deciding(made, deps.JOIN)]))
 
@@ -225,7 +251,7 @@ class _Walk:
         if defined is None:  # A reference to the definition that is being resolved.
             return Relation([Column(out.expression_id, out.name, {}) for out in outputs], {})
         columns = [
-            Column(out.expression_id, out.name, made.depends)
+            Column(out.expression_id, out.name, made.depends, made.fields)
             for out, made in zip(outputs, defined.columns, strict=False)
         ]
         return Relation(columns, defined.rows)

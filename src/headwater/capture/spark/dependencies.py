@@ -36,6 +36,16 @@ SAME = How(True, IDENTITY)
 Dependencies = dict[Source, frozenset[How]]
 
 
+class Parts(NamedTuple):
+    """The fields of a struct, an array's or a map's structs, each with what it depends on; `inner`: the fields of a field, or None."""
+
+    depends: Dependencies
+    inner: "Fields | None" = None
+
+
+Fields = dict[str, Parts]
+
+
 def of(source: Source) -> Dependencies:
     return {source: frozenset((SAME,))}
 
@@ -48,6 +58,21 @@ def merged(parts: Iterable[Dependencies]) -> Dependencies:
             known = result.get(source)
             result[source] = hows if known is None else known | hows
     return result
+
+
+def merged_fields(parts: Iterable[Fields | None]) -> Fields | None:
+    """Return the fields that any of the values may have, field by field; None if those of one are unknown."""
+    found = list(parts)
+    if not found or any(one is None for one in found):
+        return None
+    names = dict.fromkeys(name for one in found if one for name in one)
+    return {
+        name: Parts(
+            merged(one[name].depends for one in found if one and name in one),
+            merged_fields(one[name].inner for one in found if one and name in one),
+        )
+        for name in names
+    }
 
 
 def strengthened(dependencies: Dependencies, subtype: str, masking: bool = False) -> Dependencies:

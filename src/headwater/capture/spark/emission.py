@@ -3,7 +3,7 @@
 Contract: docs/explanation/capture-events.md. Takes values and does not access Spark.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -134,6 +134,11 @@ def column_lineage(analysis: Analysis, largest: int) -> dict[str, Any] | None:
         entries += len(made)
         if made or not (column.depends or analysis.opaque):
             fields[column.name] = {"inputFields": made}
+        for path, depends in _paths(column.name, column.fields):
+            made = _input_fields(depends, analysis.leaves)
+            entries += len(made)
+            if made or not (depends or analysis.opaque):
+                fields[path] = {"inputFields": made}
     decided = _input_fields(analysis.rows, analysis.leaves)
     if entries + len(decided) > largest:
         analysis.warnings.append(f"column lineage left out: {entries + len(decided)} entries, the limit is {largest}")
@@ -141,6 +146,13 @@ def column_lineage(analysis: Analysis, largest: int) -> dict[str, Any] | None:
     if not entries and not decided:
         return None
     return event.facet("ColumnLineageDatasetFacet", fields=fields, **({"dataset": decided} if decided else {}))
+
+
+def _paths(above: str, fields: deps.Fields | None) -> Iterator[tuple[str, Dependencies]]:
+    """Yield the fields inside a column as `who.segment`, at any depth."""
+    for name, part in (fields or {}).items():
+        yield f"{above}.{name}", part.depends
+        yield from _paths(f"{above}.{name}", part.inner)
 
 
 def driver_read(analysis: Analysis) -> list[dict[str, Any]]:

@@ -10,16 +10,18 @@ Rules, where OpenLineage leaves a choice:
 - hashes and `mask` are TRANSFORMATION with masking;
 - a scalar subquery is the value of its first column; what decides inside it decides about this column. A column of the outer query
   counts where the subquery uses it: Spark's list of outer attributes adds nothing.
+- the fields of a struct that the query makes are told apart, through arrays and maps of structs, `withField`, `dropFields` and `transform`.
 Unknown expressions are TRANSFORMATION of everything in them: never a missing edge.
 """
 
 from collections.abc import Callable
 
 from headwater.capture.spark import dependencies as deps
-from headwater.capture.spark.dependencies import Dependencies, Source
+from headwater.capture.spark.dependencies import Dependencies, Fields, Parts, Source
 from headwater.capture.spark.plan import ATTRIBUTE, Node
 
 Lookup = Callable[[int], Dependencies]
+Inner = Callable[[int], Fields | None]
 # From a subquery's plan to (its columns, the dependencies of its rows).
 Subquery = Callable[[Node], tuple[list[Dependencies], Dependencies]]
 
@@ -38,15 +40,39 @@ _RANKS = frozenset({"Rank", "DenseRank", "PercentRank", "CumeDist", "NTile", "Ro
 _AGGREGATES = frozenset({"AggregateExpression", "PythonUDAF", "ScalaAggregator", "ScalaUDAF"})
 
 
-def value(expression: Node, lookup: Lookup, subquery: Subquery) -> Dependencies:
-    """Return the direct and indirect dependencies of `expression`."""
-    return _Reader(lookup, subquery).value(expression)
+# The value has the fields of its argument: an array or a map has those of its structs.
+_ELEMENTS = frozenset(
+    {
+        "GetArrayItem",
+        "ElementAt",
+        "GetMapValue",
+        "ArrayFilter",
+        "ArraySort",
+        "SortArray",
+        "Slice",
+        "Reverse",
+        "MapValues",
+    }
+)
+_UNITED = frozenset({"CreateArray", "Concat", "ArrayUnion", "Coalesce"})
+
+
+def value(expression: Node, lookup: Lookup, subquery: Subquery, inner: Inner | None = None) -> Dependencies:
+    """Return the direct and indirect dependencies of `expression`. `inner`: the fields of a column, by its ExprId."""
+    return _Reader(lookup, subquery, inner).value(expression)
+
+
+def fields(expression: Node, lookup: Lookup, subquery: Subquery, inner: Inner) -> Fields | None:
+    """Return the fields of the struct that `expression` is, if the query makes it; else None."""
+    return _Reader(lookup, subquery, inner).fields(expression)
 
 
 class _Reader:
-    def __init__(self, lookup: Lookup, subquery: Subquery) -> None:
+    def __init__(self, lookup: Lookup, subquery: Subquery, inner: Inner | None = None) -> None:
         self.lookup = lookup
         self.subquery = subquery
+        self.inner = inner
+        self.bound: dict[int, Parts] = {}
         self.shared: list[Dependencies] = []
 
     def value(self, node: Node) -> Dependencies:  # noqa: PLR0911, PLR0912 - one line per kind of expression
@@ -59,8 +85,10 @@ class _Reader:
             return self._all(node.children)
         if kind == "Cast":
             return self._cast(node)
-        if kind == "GetStructField":
+        if kind in {"GetStructField", "GetArrayStructFields"}:
             return self._field(node)
+        if kind == "NamedLambdaVariable" and node.expression_id in self.bound:
+            return self.bound[node.expression_id].depends
         if kind == "If" and len(node.children) == 3:
             return self._branches(node.children[:1], node.children[1:])
         if kind == "CaseWhen":
@@ -110,14 +138,69 @@ class _Reader:
 
     def _field(self, node: Node) -> Dependencies:
         """Resolve `a.b`: the field itself if `a` is an unchanged source column; else the dependencies of `a`."""
-        below = self._all(node.children)
         name = node.fields.get("name") or _field_name(node)
+        made = self.fields(node.children[0])
+        if made is not None and name in made:
+            found = made[name].depends
+            return found if node.kind == "GetStructField" else deps.strengthened(found, deps.TRANSFORMATION)
+        below = self._all(node.children)
+        if node.kind == "GetArrayStructFields":
+            name = ""
         if not name:
             return deps.strengthened(below, deps.TRANSFORMATION)
         result: Dependencies = {}
         for source, hows in below.items():
             deeper = Source(source.leaf, f"{source.field}.{name}") if deps.SAME in hows else source
             result[deeper] = result.get(deeper, frozenset()) | hows
+        return result
+
+    def fields(self, node: Node) -> Fields | None:  # noqa: PLR0911 - one line per kind of expression
+        """Return the fields of a struct, or of an array's or a map's structs, that the query makes; None if it does not."""
+        kind, children = node.kind, node.children
+        if kind == ATTRIBUTE:
+            return self.inner(node.expression_id) if self.inner is not None else None
+        if kind == "NamedLambdaVariable":
+            return self.bound[node.expression_id].inner if node.expression_id in self.bound else None
+        if kind == "CreateNamedStruct":
+            names = [str(child.fields.get("value")) for child in children[::2]]
+            return {name: self._parts(child) for name, child in zip(names, children[1::2], strict=False)}
+        if kind == "CreateMap":
+            return deps.merged_fields(self.fields(child) for child in children[1::2])
+        if kind in _UNITED:
+            return deps.merged_fields(self.fields(child) for child in children)
+        if kind == "If" and len(children) == 3:
+            return deps.merged_fields(self.fields(child) for child in children[1:])
+        if (kind in _TRANSPARENT or kind in _ELEMENTS or kind == "Cast") and children:
+            return self.fields(children[0])
+        if kind in {"GetStructField", "GetArrayStructFields"}:
+            made = self.fields(children[0])
+            found = made.get(str(node.fields.get("name") or _field_name(node))) if made is not None else None
+            return found.inner if found is not None else None
+        if kind == "UpdateFields":
+            return self._updated(node)
+        if kind == "ArrayTransform" and len(children) == 2 and len(children[1].children) > 1:
+            body, item = children[1].children[:2]
+            self.bound[item.expression_id] = self._parts(children[0])
+            return self.fields(body)
+        return None
+
+    def _parts(self, node: Node) -> Parts:
+        return Parts(self.value(node), self.fields(node))
+
+    def _updated(self, node: Node) -> Fields | None:
+        """Return the fields of a struct after `withField` and `dropFields`."""
+        made = self.fields(node.children[0])
+        if made is None:
+            return None
+        result = dict(made)
+        for operation in node.fields.get("fieldOps") or []:
+            if isinstance(operation, int) and operation < len(node.children):
+                child = node.children[operation]
+                result[str(child.fields.get("name"))] = self._parts(child.children[0])
+            elif isinstance(operation, dict) and str(operation.get("product-class", "")).endswith("DropField"):
+                result.pop(str(operation.get("name")), None)
+            else:
+                return None
         return result
 
     def _aggregate(self, node: Node) -> Dependencies:
