@@ -193,12 +193,12 @@ class _Reader:
         if made is None:
             return None
         result = dict(made)
-        for operation in node.fields.get("fieldOps") or []:
-            if isinstance(operation, int) and operation < len(node.children):
-                child = node.children[operation]
-                result[str(child.fields.get("name"))] = self._parts(child.children[0])
-            elif isinstance(operation, dict) and str(operation.get("product-class", "")).endswith("DropField"):
-                result.pop(str(operation.get("name")), None)
+        for operation in node.children[1:]:
+            name = str(operation.fields.get("name"))
+            if operation.kind == "WithField" and operation.children:
+                result[name] = self._parts(operation.children[0])
+            elif operation.kind == "DropField":
+                result.pop(name, None)
             else:
                 return None
         return result
@@ -232,6 +232,9 @@ class _Reader:
 
 def _field_name(node: Node) -> str:
     """Return the name of a field from its ordinal, if the struct is a column."""
+    field = node.fields.get("field")  # of an array's structs
+    if isinstance(field, dict) and field.get("name"):
+        return str(field["name"])
     child, ordinal = node.children[0], node.fields.get("ordinal")
     kind = child.fields.get("dataType")
     if isinstance(kind, dict) and isinstance(ordinal, int):
