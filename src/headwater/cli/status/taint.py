@@ -115,7 +115,7 @@ def _show(found: dict[str, Any], with_columns: bool, limit: int) -> None:
         output.line(f"{extent} would be wrong; nothing was written{marks}", "bold")
     contacts = any(hit["owners"] or hit["teams"] for hit in hits)
     if hits or not reads:
-        more = (*(("columns",) if with_columns else ()), *(("owners", "teams", "path") if contacts else ()))
+        more = (*(("owners", "teams", "path") if contacts else ()), *(("columns",) if with_columns else ()))
         output.table(
             ("entity", "instances", "count", "basis", "depth", "through", *more),
             [_hit_row(hit, more) for hit in hits[:limit]],
