@@ -97,6 +97,9 @@ def fold(text: str, quoted: bool, rule: Rules) -> str:
 EXTERNAL = "external:"
 """Begins the first part of the name of a table in another system: `external:CONNECTION`."""
 
+TEMPORARY_SCHEMAS = frozenset({"_session", "pg_temp", "global_temp"})
+"""The schemas under which products list the temporary tables of a session: BigQuery, PostgreSQL, Spark."""
+
 VIRTUAL: dict[str, frozenset[str]] = {
     parser: frozenset(names.split())
     for parser, names in {

@@ -5,6 +5,8 @@ omitted: columns that only a schema determines (`*`) and unresolved names; their
 """
 
 import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -74,9 +76,13 @@ def _location(path: str, base: str | None) -> DatasetName:
 
 
 def facets(
-    statement: Statement, dialect: str = "", namespace: str = "", query: str = "", base: str | None = None
-) -> Facets:
-    """Inputs, outputs with their facets, and the `sql` facet of the job (`query` is the statement's text; no facet without it)."""
+    statement: Statement, dialect: str = "", namespace: str = "", query: str = "", base: str | None = None,
+    through: Mapping[TableName, Sequence[str]] = MappingProxyType({}),
+) -> Facets:  # fmt: skip
+    """Inputs, outputs with their facets, and the `sql` facet of the job (`query` is the statement's text; no facet without it).
+
+    `through`: of tables that are read through temporary tables only, the names of those.
+    """
     known: dict[TableName, DatasetName] = {}
 
     def name(table: TableName) -> DatasetName:
@@ -85,6 +91,7 @@ def facets(
             found = known[table] = names(table, dialect, namespace, base)
         return found
 
+    between = {name(table): f"through the temporary table {', '.join(tables)}" for table, tables in through.items()}
     renamed = {
         change.table: change.other
         for change in statement.changes
@@ -100,7 +107,7 @@ def facets(
             outputs.setdefault(name(flow.target), {})
     for target, flows in merged.items():
         if any(flow.columns or flow.rows for flow in flows):
-            outputs[target]["columnLineage"] = _column_lineage(flows, name, _unknown(statement))
+            outputs[target]["columnLineage"] = _column_lineage(flows, name, _unknown(statement), between)
         if any(flow.action == "OVERWRITE" for flow in flows):
             outputs[target]["lifecycleStateChange"] = {"lifecycleStateChange": "OVERWRITE"}
     for change in statement.changes:
@@ -128,7 +135,9 @@ def _unknown(statement: Statement) -> set[str]:
     }
 
 
-def _column_lineage(flows: list[Flow], name: Any, unknown: set[str]) -> dict[str, Any]:
+def _column_lineage(
+    flows: list[Flow], name: Any, unknown: set[str], between: Mapping[DatasetName, str]
+) -> dict[str, Any]:
     """One facet of all that goes into one target: inputs of the same column are one, with the kinds of all.
 
     A field without inputs says that nothing feeds it, so one of the `unknown` is left out then.
@@ -140,15 +149,15 @@ def _column_lineage(flows: list[Flow], name: Any, unknown: set[str]) -> dict[str
             if output.name and output.name != "*":
                 fields.setdefault(output.name, []).extend(output.inputs)
         rows += flow.rows
-    told = {field: _input_fields(inputs, name) for field, inputs in fields.items()}
+    told = {field: _input_fields(inputs, name, between) for field, inputs in fields.items()}
     body: dict[str, Any] = {
         "fields": {field: {"inputFields": made} for field, made in told.items() if made or field not in unknown}
     }
-    whole = _input_fields(rows, name)
+    whole = _input_fields(rows, name, between)
     return body | {"dataset": whole} if whole else body
 
 
-def _input_fields(inputs: list[Input], name: Any) -> list[dict[str, Any]]:
+def _input_fields(inputs: list[Input], name: Any, between: Mapping[DatasetName, str]) -> list[dict[str, Any]]:
     merged: dict[tuple[DatasetName, str], Input] = {}
     for one in inputs:
         if one.field == "*" or not one.table:
@@ -169,7 +178,9 @@ def _input_fields(inputs: list[Input], name: Any) -> list[dict[str, Any]]:
                 {
                     "type": kind.type,
                     "subtype": kind.subtype,
-                    "description": f"from {one.path} in it" if one.path else "",
+                    "description": ", ".join(
+                        filter(None, (f"from {one.path} in it" if one.path else "", between.get(dataset, "")))
+                    ),
                     "masking": kind.masking,
                 }
                 for kind in one.transformations

@@ -4,7 +4,7 @@ import msgspec
 
 from headwater.columns import form
 from headwater.columns.catalog import Catalog, Schema
-from headwater.columns.dialect import EXTERNAL
+from headwater.columns.dialect import EXTERNAL, TEMPORARY_SCHEMAS
 from headwater.columns.result import TableName
 
 
@@ -70,6 +70,9 @@ class Session:
             return self._with_database((self.search_path[0], *name))
         if len(name) == 1 and self.schema:
             return self._with_database((self.schema, *name))
+        if len(name) == 2 and name[0].lower() in TEMPORARY_SCHEMAS:
+            self.temporary.add(name[1:])
+            return name[1:]
         return self._with_database(name) if len(name) == 2 else name
 
     def _with_database(self, name: TableName) -> TableName:

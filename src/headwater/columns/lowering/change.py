@@ -7,6 +7,7 @@ from sqlglot import exp
 from headwater.columns import form
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.source import table_parts
+from headwater.columns.lowering.target import is_temporary
 
 _COUNTED = frozenset({"tsql", "fabric", "redshift"})
 """Dialects in which an INSERT without a list of columns gives no value for a column that the server counts up."""
@@ -43,7 +44,7 @@ def create_bare(context: Context, node: Any, *, temporary: bool) -> form.Form | 
     clone = args.get("clone")
     if clone is not None:
         other, action = table_parts(context, clone.this), "CLONE"
-    temporary = temporary or bool(name and name[-1].startswith("#"))
+    temporary = temporary or is_temporary(name)
     return form.ChangeForm([(action, name, other)], list(dict.fromkeys(columns)) or None, temporary, own=own)
 
 

@@ -104,7 +104,7 @@ def _create(context: Context, node: Any) -> tuple[str, form.Form | None]:
     listed = args["properties"].expressions if args.get("properties") else []
     properties = {type(one) for one in listed}
     words = ["CREATE"]
-    temporary = exp.TemporaryProperty in properties
+    temporary = exp.TemporaryProperty in properties or exp.VolatileProperty in properties
     if exp.MaterializedProperty in properties:
         words.append("MATERIALIZED")
     kind = " ".join([*words, what])

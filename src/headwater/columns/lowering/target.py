@@ -5,6 +5,7 @@ from typing import Any
 from sqlglot import exp
 
 from headwater.columns import form
+from headwater.columns.dialect import TEMPORARY_SCHEMAS
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.source import named
 
@@ -46,3 +47,8 @@ def _identifier(node: Any) -> Any:
     if isinstance(node, (exp.Ordered, exp.Alias)):
         return _identifier(node.this)
     return None
+
+
+def is_temporary(name: form.Parts) -> bool:
+    """Return whether a table's name alone says that it ends with the session."""
+    return bool(name) and (name[-1].startswith("#") or (len(name) == 2 and name[0].lower() in TEMPORARY_SCHEMAS))

@@ -11,7 +11,7 @@ from headwater.columns.lowering.expression import lower
 from headwater.columns.lowering.query import ctes, lower_query, projections
 from headwater.columns.lowering.source import everything, item, join, sources, table_parts
 from headwater.columns.lowering.table_function import listed
-from headwater.columns.lowering.target import partition, target
+from headwater.columns.lowering.target import is_temporary, partition, target
 from headwater.columns.lowering.update import conflict
 
 
@@ -27,7 +27,7 @@ def select_into(context: Context, node: Any, holder: Any = None) -> form.Form:
     into = holder.args["into"]
     context.check(into)
     where = target(context, into.this) if into.this is not None else form.Target(())
-    temporary = bool(into.args.get("temporary")) or bool(where.name and where.name[-1].startswith("#"))
+    temporary = bool(into.args.get("temporary")) or is_temporary(where.name)
     return form.WriteForm(where, "CREATE", lower_query(context, node), temporary=temporary, creates=True)
 
 
@@ -39,7 +39,7 @@ def create_as(context: Context, node: Any, query: Any, *, temporary: bool = Fals
     for one in properties.expressions if properties is not None else ():
         if type(one).__name__ == "ToTableProperty":  # ClickHouse: a materialised view writes another table
             where = target(context, one.this)
-    temporary = temporary or bool(where.name and where.name[-1].startswith("#"))
+    temporary = temporary or is_temporary(where.name)
     listed = {type(one) for one in properties.expressions} if properties is not None else set()
     view: Any = (
         "view" if isinstance(node, exp.Alter) or str(node.args.get("kind") or "").upper().endswith("VIEW") else ""

@@ -47,7 +47,8 @@ class Changes:
             key = self.teller.key(what.changes[0][1])
             self._edit(key, self.teller.resolver.display_name(key), what.edits)
         for action, parts, other_parts in what.changes:
-            key, other_key = self.teller.key(parts, what.temporary and action == "CREATE"), self.teller.key(other_parts)
+            key = self.teller.key(parts, what.temporary and action in _MADE)
+            other_key = self.teller.key(other_parts, action == "RENAME" and key in self.teller.session.temporary)
             name, other = (
                 self.teller.resolver.display_name(key),
                 self.teller.resolver.display_name(other_key) if other_parts else None,
@@ -141,4 +142,5 @@ def _behind(columns: list[str], name: str) -> int:
     return columns.index(name) + 1 if name in columns else len(columns)
 
 
+_MADE = frozenset({"CREATE", "CLONE", "LIKE"})
 _WRITING = frozenset({"CREATE", "CLONE", "LIKE", "TRUNCATE"})

@@ -1,12 +1,13 @@
 """Statements and how often they ran to edges: between datasets, and between columns with what one does to the other.
 
-An edge is of what ran to its end at least once. Temporary tables are in no edge: what is read from one and written on is not tied together here.
+An edge is of what ran to its end at least once. Temporary tables are in no edge: what is read through one of its session
+(`sessions`) is read from what it was filled from.
 A dataset that is read and written by the same statement has no edge to itself; a column may have one to another of its dataset.
 """
 
 from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from headwater.pipeline.query_log.schema import COLUMN_EDGES, EDGES
@@ -34,8 +35,8 @@ def runs(daily: DataFrame) -> DataFrame:
 def edges(statements: DataFrame, daily: DataFrame) -> DataFrame:
     """EDGES of UNDERSTOOD and DAILY."""
     lasting = statements.where(~F.coalesce("temporary", F.lit(False)))
-    pairs = lasting.select(*_KEY, F.explode("reads").alias("r"), "writes").select(
-        *_KEY, "r", F.explode("writes").alias("w")
+    pairs = lasting.select(*_KEY, F.explode("reads").alias("r"), "writes", "through").select(
+        *_KEY, "r", F.explode("writes").alias("w"), _is_through("r")
     )
     ends = pairs.where(F.col("r") != F.col("w")).join(runs(daily), list(_KEY))
     named = ends.select(
@@ -47,6 +48,7 @@ def edges(statements: DataFrame, daily: DataFrame) -> DataFrame:
         "first_at",
         "last_at",
         "executions",
+        "through",
     )
     return EDGES.ordered(_summed(_between_lasting(named, statements), EDGES.key))
 
@@ -54,13 +56,17 @@ def edges(statements: DataFrame, daily: DataFrame) -> DataFrame:
 def column_edges(statements: DataFrame, daily: DataFrame) -> DataFrame:
     """COLUMN_EDGES of UNDERSTOOD and DAILY. Columns that decide about all rows of a dataset go to its column `*`."""
     lasting = statements.where(~F.coalesce("temporary", F.lit(False)))
-    output = lasting.select(*_KEY, F.explode(F.from_json("outputs", _OUTPUTS)).alias("o"))
+    output = lasting.select(*_KEY, "through", F.explode(F.from_json("outputs", _OUTPUTS)).alias("o"))
     lineage = F.col("o.facets.columnLineage")
-    fields = output.select(*_KEY, "o", F.explode(lineage["fields"]).alias("to_column", "f")).select(
-        *_KEY, "o", "to_column", F.explode("f.inputFields").alias("i")
+    fields = output.select(*_KEY, "through", "o", F.explode(lineage["fields"]).alias("to_column", "f")).select(
+        *_KEY, "through", "o", "to_column", F.explode("f.inputFields").alias("i")
     )
-    rows = output.select(*_KEY, "o", F.lit(EVERY).alias("to_column"), F.explode(lineage["dataset"]).alias("i"))
-    kinds = fields.unionByName(rows).select(*_KEY, "o", "to_column", "i", F.explode("i.transformations").alias("t"))
+    rows = output.select(
+        *_KEY, "through", "o", F.lit(EVERY).alias("to_column"), F.explode(lineage["dataset"]).alias("i")
+    )
+    kinds = fields.unionByName(rows).select(
+        *_KEY, _is_through("i"), "o", "to_column", "i", F.explode("i.transformations").alias("t")
+    )
     named = kinds.join(runs(daily), list(_KEY)).select(
         F.col("i.namespace").alias("from_namespace"),
         F.col("i.name").alias("from_name"),
@@ -74,6 +80,7 @@ def column_edges(statements: DataFrame, daily: DataFrame) -> DataFrame:
         "first_at",
         "last_at",
         "executions",
+        "through",
     )
     return COLUMN_EDGES.ordered(_summed(_between_lasting(named, statements), COLUMN_EDGES.key))
 
@@ -83,7 +90,16 @@ def _summed(named: DataFrame, key: tuple[str, ...]) -> DataFrame:
         F.min("first_at").alias("first_at"),
         F.max("last_at").alias("last_at"),
         F.sum("executions").alias("executions"),
+        F.min("through").alias("through"),
     )
+
+
+def _is_through(name: str) -> Column:
+    """Return whether the statement reads the dataset in this column through temporary tables only."""
+    same = F.exists(
+        "through", lambda one: (one["namespace"] == F.col(f"{name}.namespace")) & (one["name"] == F.col(f"{name}.name"))
+    )
+    return F.coalesce(same, F.lit(False)).alias("through")
 
 
 def _between_lasting(named: DataFrame, statements: DataFrame) -> DataFrame:

@@ -3,7 +3,7 @@
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,6 +11,7 @@ import msgspec
 
 from headwater.columns import Catalog, Level, Session, Statement, analyse, composed
 from headwater.columns.cache import Cache
+from headwater.columns.composed import Composition
 from headwater.columns.openlineage import Facets, facets, names
 from headwater.pipeline.query_log.standins import called, settled
 
@@ -61,6 +62,7 @@ class Understood(NamedTuple):
     """The meaning of a text at a place. Datasets as (namespace, name), in the order they are met.
 
     `outputs` is JSON: of each dataset written that something is known of, `namespace`, `name` and `facets`.
+    `names`: see `touched_names`. `through`: datasets that are read through temporary tables only, with the names of those.
     """
 
     level: str
@@ -71,6 +73,17 @@ class Understood(NamedTuple):
     unresolved: int = 0
     warnings: tuple[str, ...] = ()
     temporary: bool = False
+    names: tuple[str, ...] = ()
+    through: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+
+
+class Step(NamedTuple):
+    """A text that ran earlier in the session, and the place where its names were looked up."""
+
+    text: str
+    database: str
+    schema: str
+    search_path: tuple[str, ...]
 
 
 def understood(
@@ -80,26 +93,49 @@ def understood(
     session: Session | None = None,
     catalog: Catalog | None = None,
     cache: Cache | None = None,
+    before: Sequence[Step] = (),
+    missing: Sequence[str] = (),
 ) -> Understood:
     """A text with all of its statements taken together.
 
     Tables that live only inside of it, or of its session, are folded away; if it writes nothing else, it is temporary. Names are those of assets, see
-    `standins`. Raises what the engine raises.
+    `standins`. `before`: the texts of its session that filled the temporary tables it reads, in their order: what it reads from those it reads from
+    what they were filled from. `missing`: names of temporary tables of which the log does not show the making. Raises what the engine raises.
     """
     read = cache.analyse if cache is not None else analyse
     session = session or Session()
     home = _home(session)
+    composition = Composition()
+    doubts = [_MISSING.format(name) for name in missing]
+    earlier: list[Statement] = []
+    here = session.database, session.schema, session.search_path
+    for step in before:
+        session.database, session.schema, session.search_path = step[1:]
+        for one in read(step.text, dialect, catalog, session):
+            earlier.append(_followed(one, composition, missing))
+            if one.level != Level.FULL:
+                doubts += [_DOUBTED.format(".".join(table)) for table in one.writes if table in composition.inside]
+    session.database, session.schema, session.search_path = here
     said = read(text, dialect, catalog, session)
-    named = called(said, home)
-    found = [settled(one, dialect, named) for one in said]
-    if not found:
+    if not said:
         return Understood(Level.NOTHING.value, "UNKNOWN")
-    own = _own(found, dialect)
+    through: dict[TableName, tuple[str, ...]] = {}
+    named = called([*earlier, *said], home)
+    if before or missing:
+        direct = {table for one in said for table in one.reads}
+        through = {table: tuple(tables) for table, tables in _through(direct, composition).items()}
+        said = [_followed(one, composition, missing) for one in said]
+        if doubts:
+            said = [
+                msgspec.structs.replace(one, warnings=(*one.warnings, *doubts), level=_lowered(one)) for one in said
+            ]
+    found = [settled(one, dialect, named) for one in said]
+    own = _own(found, dialect) | {named.get(table, table) for table in composition.inside}
     written = list(dict.fromkeys(table for one in found for table in one.writes))
     lasting = [table for table in written if table not in own]
     temporary = bool(written) and not lasting
     whole = found[0] if len(found) == 1 else _together(found, own, written if temporary else lasting)
-    told = facets(whole, dialect, namespace)
+    told = facets(whole, dialect, namespace, through=through)
     return Understood(
         _level(found),
         _kind(found),
@@ -113,7 +149,72 @@ def understood(
         sum(len(one.unresolved) for one in found),
         tuple(dict.fromkeys(words[:WARNING_AT_MOST] for one in found for words in one.warnings))[:_WARNINGS],
         temporary,
+        touched_names(said, found, session),
+        tuple(
+            (one.namespace, one.name, tables)
+            for one, tables in ((names(table, dialect, namespace), tables) for table, tables in through.items())
+        ),
     )
+
+
+_MISSING: Final = "the log does not show the making of the temporary table {}: what it was filled from is missing"
+_DOUBTED: Final = "the temporary table {} was filled by a statement that was understood in part"
+MADE, LASTS, DROPPED, WRITTEN, READ, OF_SESSION, RENAMED = "+", "*", "-", ">", "<", "?", "~"
+
+
+def touched_names(said: Sequence[Statement], found: Sequence[Statement], session: Session) -> tuple[str, ...]:
+    """The last parts of the names of all tables that a text touches, in order, each behind a sign of what happens to it: it is made for the
+    session (`MADE`) or to last, dropped, written, read; its name alone says that it is of the session; `~a b` renames it.
+
+    `found`: the statements `said` with the names of assets.
+    """
+    names: dict[str, None] = {}
+    made: set[str] = set()
+
+    def note(sign: str, table: "TableName") -> None:
+        names[sign + table[-1].lower()] = None
+
+    for one, settled_one in zip(said, found, strict=True):
+        passing = {change.table[-1] for change in settled_one.changes if change.temporary}
+        creates = {change.table for change in one.changes if change.action in _MADE}
+        for table in one.reads:
+            own = table[-1].startswith("#") or table in session.temporary
+            note(OF_SESSION if own and table[-1] not in made else READ, table)
+        for table in one.writes:
+            if table not in creates:
+                note(WRITTEN, table)
+        for change in one.changes:
+            if change.action in _MADE:
+                temporary = change.table[-1] in passing
+                note(MADE if temporary else LASTS, change.table)
+                made.add(change.table[-1])
+            elif change.action == "DROP":
+                note(DROPPED, change.table)
+            elif change.action == "RENAME" and change.other is not None:
+                names[f"{RENAMED}{change.table[-1].lower()}\n{change.other[-1].lower()}"] = None
+    return tuple(names)
+
+
+def _followed(statement: Statement, composition: Composition, missing: Sequence[str]) -> Statement:
+    """The statement as one of its session. Those `missing` are temporary tables, filled from what is not known."""
+    if missing:
+        touched = (*statement.reads, *statement.writes)
+        composition.inside.update(table for table in touched if table[-1].lower() in missing)
+    return composition.follow(statement)
+
+
+def _through(direct: set["TableName"], composition: Composition) -> "Mapping[TableName, Sequence[str]]":
+    """The tables that are read through temporary tables only, with the names of those."""
+    found: dict[TableName, list[str]] = {}
+    for table in sorted(direct & composition.inside):
+        for base in composition.behind(table):
+            if base not in direct:
+                found.setdefault(base, []).append(table[-1])
+    return found
+
+
+def _lowered(statement: Statement) -> Level:
+    return Level.PARTIAL if statement.level == Level.FULL else statement.level
 
 
 def _home(session: Session) -> "TableName":

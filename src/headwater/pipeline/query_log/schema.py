@@ -36,6 +36,7 @@ TEXTS_LIST: Final = ArrayType(StringType())
 # Values in lists are never null, though the type says they may be: Spark assumes that of a file's columns, and casts them to nothing stricter.
 DATASET: Final = StructType([StructField("namespace", TEXT), StructField("name", TEXT)])
 DATASETS: Final = ArrayType(DATASET)
+THROUGH: Final = StructType([*DATASET.fields, StructField("tables", TEXTS_LIST)])
 
 
 def _schema(**columns: DataType | tuple[DataType]) -> StructType:
@@ -131,7 +132,12 @@ SHAPES: Final = Table(
 # Shapes that got another text with the batch under way: their statements are read again.
 REREAD: Final = Table("reread", _schema(shape_id=(TEXT,)), ("shape_id",))
 
-# `outputs`: JSON, the OpenLineage facets of each output; `temporary`: writes only temporary tables.
+# A statement before another of its session, by its shape and where it ran.
+STEP: Final = _schema(shape_id=TEXT, database=TEXT, schema=TEXT, search_path=TEXTS_LIST)
+
+# `outputs`: JSON, the OpenLineage facets of each output; `temporary`: writes only temporary tables. `names`: the tables it touches, see
+# `reading.touched_names`. Of one that reads temporary tables of its session: `before`, the statements that filled them; `missing`, those the log does
+# not show the making of; `through`, the datasets that it reads through temporary `tables` only.
 STATEMENTS: Final = Table(
     "statements",
     _schema(
@@ -151,6 +157,10 @@ STATEMENTS: Final = Table(
         warnings=TEXTS_LIST,
         catalog_version=TEXT,
         temporary=BooleanType(),
+        names=TEXTS_LIST,
+        before=ArrayType(STEP),
+        missing=TEXTS_LIST,
+        through=ArrayType(THROUGH),
     ),
     ("namespace", "shape_id", "place"),
 )
@@ -259,7 +269,7 @@ TOLD: Final = Table(
     DAY,
 )
 
-# An edge between datasets. A job of the published lineage is a shape.
+# An edge between datasets. A job of the published lineage is a shape. `through`: every such statement reads it through temporary tables only.
 EDGES: Final = Table(
     "edges",
     _schema(
@@ -271,6 +281,7 @@ EDGES: Final = Table(
         first_at=(TIME,),
         last_at=(TIME,),
         executions=(WHOLE,),
+        through=BooleanType(),
     ),
     ("from_namespace", "from_name", "to_namespace", "to_name", "shape_id"),
 )
@@ -291,6 +302,7 @@ COLUMN_EDGES: Final = Table(
         first_at=(TIME,),
         last_at=(TIME,),
         executions=(WHOLE,),
+        through=BooleanType(),
     ),
     (
         *("from_namespace", "from_name", "from_column", "to_namespace", "to_name", "to_column"),
@@ -373,6 +385,7 @@ RECURRENCE: Final = Table(
 
 CODE: Final = _schema(code=(TEXT,), rows=(WHOLE,))
 
+LEVELS: Final = ("full", "partial", "tables", "nothing")
 # The quality of the lineage itself. `*_shapes` count distinct shapes, `*_executions` how often they ran; idle ones touch no table.
 QUALITY: Final = Table(
     "quality",
@@ -380,16 +393,8 @@ QUALITY: Final = Table(
         day=(DateType(),),
         namespace=(TEXT,),
         dialect=(TEXT,),
-        shapes=(WHOLE,),
-        full_shapes=(WHOLE,),
-        partial_shapes=(WHOLE,),
-        tables_shapes=(WHOLE,),
-        nothing_shapes=(WHOLE,),
-        executions=(WHOLE,),
-        full_executions=(WHOLE,),
-        partial_executions=(WHOLE,),
-        tables_executions=(WHOLE,),
-        nothing_executions=(WHOLE,),
+        **dict.fromkeys(("shapes", *(f"{level}_shapes" for level in LEVELS)), (WHOLE,)),
+        **dict.fromkeys(("executions", *(f"{level}_executions" for level in LEVELS)), (WHOLE,)),
         textless_executions=(WHOLE,),
         idle_shapes=(WHOLE,),
         idle_executions=(WHOLE,),

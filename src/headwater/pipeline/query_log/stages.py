@@ -1,7 +1,7 @@
 """The stages of a sync, each with the tables it reads and writes. The module of each table has the logic; this one connects them.
 
-Per batch: land, shapes, statements, executions, daily. Over all days, once after the batches: understood, edges, usage, cost, recurrence, quality,
-pruning.
+Per batch: land, shapes, statements, executions, sessions (where temporary tables are made), daily. Over all days, once after the batches:
+understood, edges, usage, cost, recurrence, quality, pruning.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -24,6 +24,7 @@ from headwater.pipeline.query_log.daily import daily, source_tables
 from headwater.pipeline.query_log.declared import EXPORTED, Exports, RetainedTable, Stored, digest
 from headwater.pipeline.query_log.edges import column_edges, edges
 from headwater.pipeline.query_log.executions import incoming, merged
+from headwater.pipeline.query_log.following import SESSIONS, following, has_sessions, quarantined
 from headwater.pipeline.query_log.land import Landed, land
 from headwater.pipeline.query_log.pruning import pruning
 from headwater.pipeline.query_log.quality import quality
@@ -175,15 +176,12 @@ def _statements(settings: Settings) -> Callable[[Desk], None]:
         changed = shapes.select("shape_id") if newer else desk.read(REREAD)
         seen = statement.seen(desk.read(LANDED), desk.read(TEXTS))
         wanted = statement.statements_to_parse(seen, known, changed, settings.schemas).persist()
-        parsed = statement.parsed(wanted, shapes, settings.schemas, slices=slices(wanted.count())).persist()
+        parsed = statement.parsed(
+            wanted, shapes, settings.schemas, slices=slices(wanted.count()), sessions=has_sessions(desk)
+        ).persist()
         try:
             desk.replace(STATEMENTS, statement.statements(known, parsed))
-            bad = statement.bad(parsed)
-            if not bad.isEmpty():
-                batch = Batch.of(desk.state)
-                assert batch is not None  # a stage of a batch
-                batch.quarantined += quarantine(desk, bad)
-                batch.put(desk.state)
+            quarantined(desk, parsed)
         finally:
             parsed.unpersist()
             wanted.unpersist()
@@ -253,6 +251,14 @@ def batch_stages(batch: Batch, settings: Settings) -> tuple[Stage, ...]:
         Stage(
             "executions", (LANDED, TEXTS, EXECUTIONS, *EXPORTED), (EXECUTIONS,), _executions(batch, settings), days, 0
         ),
+        Stage(
+            SESSIONS,
+            (EXECUTIONS, STATEMENTS, SHAPES, QUARANTINE),
+            (EXECUTIONS, STATEMENTS, QUARANTINE),
+            following(batch, settings.schemas),
+            None,
+            0,
+        ),
         Stage("daily", (EXECUTIONS,), (DAILY, TOLD), _sums(days), days, 0),
     )
 
@@ -280,7 +286,9 @@ def redoing(part: str, settings: Settings) -> Stage:
         wanted = statement.statements_to_parse(
             nowhere, known, shapes.select("shape_id").limit(0), settings.schemas
         ).persist()
-        parsed = statement.parsed(wanted, shapes, settings.schemas, slices=slices(wanted.count())).persist()
+        parsed = statement.parsed(
+            wanted, shapes, settings.schemas, slices=slices(wanted.count()), sessions=has_sessions(desk)
+        ).persist()
         try:
             desk.replace(STATEMENTS, statement.statements(known, parsed))
             quarantine(desk, statement.bad(parsed))
@@ -328,7 +336,15 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
     """Return the stages that recompute over all days. After the first of them everything is there that is published of runs."""
 
     def understood(desk: Desk) -> None:
-        desk.replace(UNDERSTOOD, statement.with_source_tables(desk.read(STATEMENTS), desk.read(TOLD)))
+        known = desk.read(STATEMENTS)
+        if has_sessions(desk):
+            # A statement that is read in its sessions alone says nothing without one.
+            known = known.join(
+                desk.read(DAILY).select("namespace", "shape_id", "place").distinct(),
+                ["namespace", "shape_id", "place"],
+                "left_semi",
+            )
+        desk.replace(UNDERSTOOD, statement.with_source_tables(known, desk.read(TOLD)))
         # The time that the measures are as of, looked up once.
         at = newest(desk.read(DAILY))
         desk.state[_NEWEST] = None if at is None else at.isoformat()

@@ -3,7 +3,8 @@
 A shape is read once for each place its names may mean something else in, and again when its text or the schemas known have changed. Reading is
 bounded in time, so that no text stalls a batch. A text that could not be read is a statement too, of level "nothing".
 
-Temporary tables that outlive a text are not followed through their session: a statement that writes nothing else is `temporary`.
+A statement that writes nothing but temporary tables is `temporary`. One that reads a temporary table of its session has a place of its own
+(`sessions`), and is read after the statements that filled that table.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ from headwater.pipeline.query_log.reading import (
     SLICES,
     WARNING_AT_MOST,
     Late,
+    Step,
     Understood,
     deadline,
     understood,
@@ -79,10 +81,18 @@ def statements_to_parse(
 ) -> DataFrame:
     """Return the places to parse: those of `seen` that `known` (STATEMENTS) lacks; of those it has, shapes of `changed` (shape_id) and
     other schemas."""
-    columns = [*_KEY, "dialect", *_PLACE, "source"]
+    columns = [*_KEY, "dialect", *_PLACE, "source", "before", "missing"]
+    seen = seen.withColumns(
+        {name: F.lit(None).cast(STATEMENTS.schema[name].dataType) for name in ("before", "missing")}
+    )
     dated = known.withColumn("source", F.lit(None).cast("string"))
     stale = dated.where(~F.col("catalog_version").eqNullSafe(_version(schemas)))
-    moved = dated.join(changed.distinct(), "shape_id", "left_semi")
+    # Those of a session whose text changed, or one of the texts before it.
+    shape = F.explode(F.concat(F.array("shape_id"), F.coalesce(F.col("before.shape_id"), F.array()))).alias("shape")
+    texts = dated.select(*_KEY, shape).join(
+        changed.select(F.col("shape_id").alias("shape")).distinct(), "shape", "left_semi"
+    )
+    moved = dated.join(texts.select(*_KEY).distinct(), list(_KEY), "left_semi")
     new = seen.join(known.select(*_KEY), list(_KEY), "left_anti")
     again = stale.select(*columns).unionByName(moved.select(*columns)).dropDuplicates(list(_KEY))
     return new.select(*columns).unionByName(again)
@@ -96,13 +106,22 @@ def _version(schemas: Schemas | None) -> Column:
 
 
 def parsed(
-    wanted: DataFrame, shapes: DataFrame, schemas: Schemas | None = None, seconds: float = SECONDS, slices: int = SLICES
+    wanted: DataFrame,
+    shapes: DataFrame,
+    schemas: Schemas | None = None,
+    seconds: float = SECONDS,
+    slices: int = SLICES,
+    *,
+    sessions: bool = False,
 ) -> DataFrame:
     """STATEMENTS of what is wanted, and `code`, `reason`, `source`, `sample` of what could not be read. `shapes`: SHAPES, as they are now.
+    `sessions`: some of what is wanted may have statements `before` it.
 
     A caller that takes both `statements` and `bad` of it calls `persist`: it is read anew each time.
     """
     given = wanted.join(shapes.select("shape_id", "text"), "shape_id")
+    if sessions:
+        given = given.join(_texts_before(wanted, shapes), list(_KEY), "left")
     plain = {
         namespace: {table: list(columns) for table, columns in sorted(known.items())}
         for namespace, known in (schemas or {}).items()
@@ -119,6 +138,16 @@ def parsed(
             yield pyarrow.RecordBatch.from_pylist([reader.row(row) for row in batch.to_pylist()], schema=made)
 
     return spread(given, slices, "shape_id").mapInArrow(parse_batches, PARSED)
+
+
+def _texts_before(wanted: DataFrame, shapes: DataFrame) -> DataFrame:
+    """The texts of the statements before each, in their order, as `texts`."""
+    steps = wanted.select(*_KEY, F.posexplode("before").alias("at", "step")).select(
+        *_KEY, "at", *(F.col(f"step.{name}").alias(f"step_{name}") for name in ("shape_id", *_PLACE))
+    )
+    texts = shapes.select(F.col("shape_id").alias("step_shape_id"), F.col("text").alias("step_text"))
+    step = F.struct("at", "step_text", *(f"step_{name}" for name in _PLACE))
+    return steps.join(texts, "step_shape_id").groupBy(*_KEY).agg(F.sort_array(F.collect_list(step)).alias("texts"))
 
 
 class _Reader:
@@ -138,11 +167,12 @@ class _Reader:
             parser = rules(dialect).parser
         except ValueError:  # an unknown one: plain SQL reads most of it
             parser = ""
-        schema = row["schema"] or ("" if row["search_path"] else _USUAL.get(parser, ""))
-        session = Session(row["database"] or "", schema, tuple(row["search_path"] or ()))
+        session = Session(*self._place(row, parser))
+        before = [Step(one["step_text"], *self._place(one, parser, "step_")) for one in row.get("texts") or ()]
+        catalog, missing = self._catalog(namespace, parser), row.get("missing") or ()
         try:
             with deadline(self._seconds):
-                found = understood(text, parser, namespace, session, self._catalog(namespace, parser), self._cache)
+                found = understood(text, parser, namespace, session, catalog, self._cache, before, missing)
         except Late:
             code, reason = PARSE_TIMEOUT, f"it could not be read in {self._seconds:g} seconds"
             self._cache.clear()  # it may hold an unfinished entry
@@ -151,16 +181,23 @@ class _Reader:
         if code is not None:
             found = Understood(Level.NOTHING.value, "UNKNOWN", warnings=(reason or "",))
         return {
-            **{name: row[name] for name in (*_KEY, *_PLACE, "dialect", "source")},
+            **{name: row.get(name) for name in (*_KEY, *_PLACE, "dialect", "source", "before", "missing")},
             **found._asdict(),
             "reads": [{"namespace": one[0], "name": one[1]} for one in found.reads],
             "writes": [{"namespace": one[0], "name": one[1]} for one in found.writes],
             "warnings": list(found.warnings),
+            "names": list(found.names),
+            "through": [{"namespace": one[0], "name": one[1], "tables": list(one[2])} for one in found.through],
             "catalog_version": self._dated.get(namespace, ""),
             "code": code,
             "reason": reason,
             "sample": text[:_SAMPLE] if code is not None else None,
         }
+
+    @staticmethod
+    def _place(row: Mapping[str, Any], parser: str, head: str = "") -> tuple[str, str, tuple[str, ...]]:
+        path = tuple(row[head + "search_path"] or ())
+        return row[head + "database"] or "", row[head + "schema"] or ("" if path else _USUAL.get(parser, "")), path
 
     def _catalog(self, namespace: str, parser: str) -> Catalog:
         found = self._catalogs.get((namespace, parser))

@@ -22,6 +22,7 @@ from headwater.client.step import step
 from headwater.errors import ServerUnavailable
 from headwater.pipeline.folder import InputFile, inputs
 from headwater.pipeline.query_log.batch import Asked, Batch, moment, unconsumed, windows
+from headwater.pipeline.query_log.following import SESSIONS, TEMPORARY
 from headwater.pipeline.query_log.publish import Published
 from headwater.pipeline.query_log.schema import EXECUTIONS
 from headwater.pipeline.query_log.sources import source
@@ -260,8 +261,11 @@ class _Sync:
 
     def _finish(self, batch: Batch) -> None:
         """The stages of a landed batch that are not done yet."""
-        stages = batch_stages(batch, self._settings)
-        for stage in stages:
+        for place in range(len(batch_stages(batch, self._settings))):
+            stages = batch_stages(batch, self._settings)  # one may have found more days to do again
+            stage = stages[place]
+            if stage.name == SESSIONS and not self.store.state.get(TEMPORARY):
+                continue
             if stage.name not in batch.done:
                 noting = {PRICED: self._settings.priced()} if EXECUTIONS in stage.writes else None
                 self._do(stage, batch, last=stage is stages[-1], noting=noting)
