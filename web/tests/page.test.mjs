@@ -351,7 +351,7 @@ describe("saying and repairing", () => {
     await open(dataset(CLEAN));
     await page.getByRole("button", { name: "Edit" }).click();
     await page.getByLabel("Description").fill("What flew, checked.");
-    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.locator(".description", { hasText: "What flew, checked." }).waitFor();
     await page.getByLabel("Add an owner").fill("ana");
     await page.keyboard.press("Enter");

@@ -29,7 +29,7 @@ export function Empty({ title, command, children }: { title: string; command?: s
 export function Command({ text }: { text: string }) {
   return (
     <span className="command">
-      <code>{text}</code>
+      <code tabIndex={0}>{text}</code>
       <Copy text={text} what="the command" />
     </span>
   );

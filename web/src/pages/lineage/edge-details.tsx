@@ -137,12 +137,12 @@ function Statement({ job }: { job: string }) {
           {current.sql}
         </pre>
       ) : (
-        <p className="soft">
-          {versions.isPending ? "Asking for it…" : "No run reported its SQL."}{" "}
-          <Link to="/jobs/$id/{-$tab}" params={{ id: bareName(job), tab: "code" }}>
+        <>
+          <p className="soft">{versions.isPending ? "Asking for it…" : "No run reported its SQL."}</p>
+          <Link className="button quiet" to="/jobs/$id/{-$tab}" params={{ id: bareName(job), tab: "code" }}>
             Its code
           </Link>
-        </p>
+        </>
       )}
     </>
   );

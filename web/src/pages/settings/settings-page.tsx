@@ -44,7 +44,9 @@ export function SettingsPage() {
         </nav>
       }
     >
-      {refused ? (
+      {admin && !me.data ? (
+        <Answered of={me}>{() => null}</Answered>
+      ) : refused ? (
         <p className="notice-line">
           This needs the role admin; you are {me.data.name} with the role {me.data.role}. Ask an admin for a key.
         </p>
