@@ -361,7 +361,7 @@ describe("saying and repairing", () => {
     await page.locator(".chip", { hasText: "tier:gold" }).waitFor();
     await page.getByRole("link", { name: "History" }).click();
     await page.getByRole("cell", { name: "describe" }).waitFor();
-    assert.equal(await page.locator("table[class=table] tbody tr").count(), 3);
+    assert.equal(await page.getByRole("table", { name: "Changes by people" }).locator("tbody tr").count(), 3);
   });
 
   onPage("from a failed run to its first cause in three clicks", async (page, open) => {
