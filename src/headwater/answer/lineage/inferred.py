@@ -68,30 +68,34 @@ async def column_edges(
     job's SQL. A job with explicit lineage for a target has named all its inputs, so its SQL is not read for it.
     """
     reported = await edge_store.reported_columns(connection, pairs, moment)
-    partial = await _partial(connection, reported, moment)
+    left_out = await _left_out(connection, reported, moment)
     unreported = {pair for pair in pairs if pair not in reported.fields}
     found = list(reported.edges)
     known = {(e.job, e.target, e.target_field, e.source, e.source_field) for e in found}
-    for edge in await _parsed_edges(connection, unreported | partial, moment):
-        fields = {field.lower() for field in reported.fields.get((edge.job, edge.target), ())}
+    for edge in await _parsed_edges(connection, unreported | left_out.keys(), moment):
+        fields = left_out.get((edge.job, edge.target))
         place = edge.job, edge.target, edge.target_field, edge.source, edge.source_field
-        if edge.target_field.lower() not in fields and place not in known:
+        if fields is None or (edge.target_field.lower() in fields and place not in known):
             found.append(edge)
     return found
 
 
-async def _partial(
+async def _left_out(
     connection: Connection, reported: edge_store.ReportedColumns, moment: Moment
-) -> set[tuple[uuid.UUID, uuid.UUID]]:
-    """Return the pairs whose reports leave out columns of the target, or whose columns are not known."""
+) -> dict[tuple[uuid.UUID, uuid.UUID], set[str]]:
+    """Return the columns of a target that a job's reports leave out, in lower case, and "" for its rows; by pair, if there are any.
+
+    Columns by the target's schema: without one, no report can be called partial, and the SQL may name its outputs otherwise than the target does.
+    """
     targets = {target for job, target in reported.fields if job != target}
     schemas = await facet_store.of_owners(connection, targets, ("schema",), moment.as_of) if targets else {}
     columns = {target: {name.lower() for name in _columns(told["schema"])} for target, told in schemas.items()}
-    return {
-        pair
-        for pair, fields in reported.fields.items()
-        if pair not in reported.explicit and not columns.get(pair[1], {""}) <= {field.lower() for field in fields}
-    }
+    found = {}
+    for pair, fields in reported.fields.items():
+        missing = columns.get(pair[1], set()) - {field.lower() for field in fields}
+        if missing and pair not in reported.explicit:
+            found[pair] = missing | {""}
+    return found
 
 
 async def _parsed_edges(
