@@ -172,6 +172,7 @@ def test_from_a_store_and_only_when_something_changed(spark: Any, tmp_path: Path
             at.alias("first_at"),
             at.alias("last_at"),
             F.lit(1).cast("long").alias("executions"),
+            F.lit(False).alias("through"),
         )
         with store.change() as change:
             change.replace(EDGES, told)
