@@ -4,6 +4,7 @@ pruning share.
 A statement that leaves something behind (it writes a dataset that outlives the session) reads in order to write: its reads are a pipeline's,
 also if a person ran it, as with CREATE TABLE AS. A statement that writes nothing, or only temporary tables, reads for its user.
 A dataset that a statement reads and writes itself (MERGE, INSERT INTO t … FROM t) is written by it and not read: no reader saw it.
+A dataset that a statement reads through temporary tables only is not read by it: the statement that filled the temporary table has read it.
 """
 
 from datetime import UTC, date, datetime, timedelta
@@ -49,10 +50,12 @@ def until(daily: DataFrame, as_of: datetime) -> DataFrame:
 
 
 def acts(statements: DataFrame) -> DataFrame:
-    """The datasets of each statement (KEY): `made`, what it writes, `asked`, what it reads and does not write, both distinct; it `lasts`."""
-    none = F.array().cast(DATASETS.simpleString())
+    """The datasets of each statement (KEY): `made`, what it writes, `asked`, what it reads itself and does not write, both distinct; it `lasts`."""
+    kind = DATASETS.simpleString()
+    none = F.array().cast(kind)
     made = F.array_sort(F.array_distinct(F.coalesce(F.col("writes"), none)))
-    asked = F.array_sort(F.array_except(F.coalesce(F.col("reads"), none), made))
+    behind = F.coalesce(F.transform("through", lambda one: F.struct(one["namespace"], one["name"])), none)
+    asked = F.array_sort(F.array_except(F.array_except(F.coalesce(F.col("reads"), none), made), behind.cast(kind)))
     return statements.select(
         *KEY,
         "kind",
