@@ -51,11 +51,11 @@ def until(daily: DataFrame, as_of: datetime) -> DataFrame:
 
 def acts(statements: DataFrame) -> DataFrame:
     """The datasets of each statement (KEY): `made`, what it writes, `asked`, what it reads itself and does not write, both distinct; it `lasts`."""
-    kind = DATASETS.simpleString()
-    none = F.array().cast(kind)
+    datasets = DATASETS.simpleString()
+    none = F.array().cast(datasets)
     made = F.array_sort(F.array_distinct(F.coalesce(F.col("writes"), none)))
     behind = F.coalesce(F.transform("through", lambda one: F.struct(one["namespace"], one["name"])), none)
-    asked = F.array_sort(F.array_except(F.array_except(F.coalesce(F.col("reads"), none), made), behind.cast(kind)))
+    asked = F.array_sort(F.array_except(F.array_except(F.coalesce(F.col("reads"), none), made), behind.cast(datasets)))
     return statements.select(
         *KEY,
         "kind",
