@@ -13,6 +13,7 @@ from headwater.answer.lineage.find import Resolution, node_row, resolve
 from headwater.answer.lineage.lineage_answer import FoundObject, FoundObjects
 from headwater.answer.lineage.node import fields_of
 from headwater.answer.lineage.runs import parts_of_ids
+from headwater.answer.search.search import kind_of
 from headwater.answer.status.declared import declared
 from headwater.answer.status.schedules import homes, of_datasets
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
@@ -48,6 +49,19 @@ async def find_object(database: Database, text: str) -> FoundObjects:
             return _one_of([each for id_ in ids for each in await _by_id(connection, str(id_)) if each.type == "RUN"])
     near = difflib.get_close_matches(text.partition("@")[0], entities, 3)
     return FoundObjects(None, [], [*near, *(hit.id for hit in named.suggestions)])
+
+
+async def resolve_name(database: Database, name: str, kind: str | None = None) -> Resolution:
+    """Resolve a name as `find.resolve` does; the name of a declared entity is the dataset that holds it, unless only jobs are wanted."""
+    found = await resolve(database, name, kind)
+    if (found.match is not None and found.match.id == name) or kind_of(kind) == "JOB":
+        return found
+    async with database.snapshot() as connection:
+        held = [one for one in await _entity(connection, name) if kind is None or one.type == "DATASET"]
+    hits = [hit for one in held if (hit := (await resolve(database, one.id)).match) is not None]
+    if not hits:
+        return found
+    return Resolution(hits[0], [], []) if len(hits) == 1 else Resolution(None, hits, [])
 
 
 def _one_of(found: list[FoundObject]) -> FoundObjects:

@@ -44,7 +44,7 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
             job=manifest.job,
             inputs=[event.dataset(*_name(each), facets=declared_facets(each)) for each in manifest.inputs],
             outputs=[
-                event.dataset(*_name(each), facets=declared_facets(each, self._entity_of(each)))
+                event.dataset(*_name(each), facets=declared_facets(each) | self._entity_facet(each))
                 for each in manifest.outputs
             ],
             run_facets=self._run_facets() | self._period_facet(reported) | self._heartbeat_facet(),
@@ -68,18 +68,22 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
         for each in self.manifest.outputs:
             if found := (written or {}).get(each.name):
                 statistics = event.output_statistics(size=found.size, files=found.files)
-                facets = {"headwater_declared": declared_facets(each, self._entity_of(each))["headwater_declared"]}
+                facets = {"headwater_declared": declared_facets(each)["headwater_declared"]}
                 outputs.append(
                     event.dataset(*_name(each), facets=facets, output_facets={"outputStatistics": statistics})
                 )
         facets = self._parent_facet() | self._period_facet(reported) | ({"errorMessage": error} if error else {})
         return event.run(event_type, run_id=self.run_id, job=self.manifest.job, outputs=outputs, run_facets=facets)
 
-    def _entity_of(self, output: Declared) -> str | None:
-        """The entity that an output holds: the one it names, else the package's only one in its only output."""
+    def _entity_facet(self, output: Declared) -> dict[str, event.Facet]:
+        """The entity that an output holds: the one it names, else the package's only one in its only output.
+
+        A facet of its own: a package that reads the dataset declares it as well, and knows nothing of entities.
+        """
         entities = self.manifest.made.entities
         only = entities[0] if len(entities) == len(self.manifest.outputs) == 1 else None
-        return output.entity or only
+        held = output.entity or only
+        return {"headwater_entity": event.facet("headwater_entity", entity=held)} if held else {}
 
     def _parent_facet(self) -> dict[str, event.Facet]:
         # On every event: a server that missed the START still knows where the run belongs.
@@ -134,16 +138,14 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
         return facets
 
 
-def declared_facets(declared: Declared, entity: str | None = None) -> dict[str, event.Facet]:
-    """Return the facets of a dataset in a dk.yaml. `entity`: the one that it holds."""
-    holds = {"entity": entity} if entity else {}
+def declared_facets(declared: Declared) -> dict[str, event.Facet]:
+    """Return the facets of a dataset in a dk.yaml."""
     facets = {
         "headwater_declared": event.facet(
             "headwater_declared",
             name=declared.name,
             type=declared.type,
             classification=declared.classification,
-            **holds,
         )
     }
     if declared.description:

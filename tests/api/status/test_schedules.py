@@ -67,10 +67,6 @@ class World:
         return [(one["dataset"].rpartition(":")[2], one["basis"]) for one in self.ask(f"entities/{entity}")["homes"]]
 
 
-def held(entity: str) -> dict[str, Any]:
-    return facet(name=entity, type="parquet", classification={}, entity=entity)
-
-
 @pytest.fixture
 def world(client: Any) -> World:
     """Reads where the declaration says; words where their package says; weeks where their job writes."""
@@ -78,9 +74,11 @@ def world(client: Any) -> World:
     found.declare()
     found.event("COMPLETE", 1, "load", ["/src"], ["/lake/raw_reads"])
     found.event(
-        "COMPLETE", 2, "count", ["/lake/raw_reads"], [dataset("/lake/counted", headwater_declared=held("words")), "/lake/log"]
+        "COMPLETE", 2, "count", ["/lake/raw_reads"], [dataset("/lake/counted", headwater_entity=facet(entity="words")), "/lake/log"]
     )  # fmt: skip
-    found.event("COMPLETE", 3, "weekly-job", ["/lake/counted"], ["/lake/weeks"])
+    # Who reads a dataset may declare it, too, and knows nothing of its entity.
+    read = dataset("/lake/counted", headwater_declared=facet(name="counted", type="parquet", classification={}))
+    found.event("COMPLETE", 3, "weekly-job", [read], ["/lake/weeks"])
     found.made("reads", "2024-03-10", 1)
     found.made("words", "2024-03-10", 2)
     return found
@@ -134,6 +132,19 @@ def test_a_text_means_the_dataset_by_either_name(world: World) -> None:
     world.event("COMPLETE", 7, "other", [], [dataset("reads", "kafka://k:9092")])
     found = world.ask("objects", text="reads")
     assert {one["id"] for one in found["candidates"]} == {reads[1], "dataset:kafka://k:9092:reads"}
+
+
+def test_an_entity_is_a_name_of_its_dataset(world: World) -> None:
+    def resolved(name: str, **more: Any) -> Any:
+        found = world.ask("resolve", name=name, **more)
+        return found["match"]["id"] if found["match"] else [one["id"] for one in found["candidates"]]
+
+    world.event("COMPLETE", 7, "count.words", [], ["/lake/other"])
+    assert resolved("words") == resolved("words", type="dataset") == "dataset:file:/lake/counted"
+    assert resolved("words", type="job") == resolved("job:test:count.words") == "job:test:count.words"
+    assert resolved("nowhere") == []
+    world.event("COMPLETE", 8, "other", [], [dataset("words", "kafka://k:9092")])
+    assert set(resolved("words")) == {"dataset:file:/lake/counted", "dataset:kafka://k:9092:words"}
 
 
 def test_search_finds_schedules_by_their_words(world: World) -> None:

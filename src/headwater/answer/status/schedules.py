@@ -36,6 +36,7 @@ from headwater.store.status import schedules as store
 from headwater.store.status import status as status_store
 
 DECLARED, PACKAGE, LINEAGE = "declared", "package", "lineage"
+_FACET = "headwater_entity"
 # A package's job is above that of its Spark program, a DAG's above that of its task.
 _LEVELS = 3
 
@@ -68,9 +69,9 @@ async def of_datasets(connection: Connection, ids: Collection[uuid.UUID]) -> dic
     if not held.declared or not ids:
         return {}
     found = await _stated(connection, held, ids)
-    facets = await facet_store.of_owners(connection, ids, ["headwater_declared"])
+    facets = await facet_store.of_owners(connection, ids, [_FACET])
     for id_ in ids:
-        entity = _package_entity(facets.get(id_, {}).get("headwater_declared"))
+        entity = _package_entity(facets.get(id_, {}).get(_FACET))
         if entity in held.declared and not held.declared[entity].stored_in:
             found.setdefault(id_, {}).setdefault(entity, PACKAGE)
     for id_, entities in (await _by_writers(connection, held, ids)).items():
@@ -112,8 +113,8 @@ async def outputs(
     written = await _written(connection, {job for jobs in makers.values() for job in jobs})
     every = {id_ for those in written.values() for id_ in those}
     rows = await node_store.by_ids(connection, every)
-    facets = await facet_store.of_owners(connection, every, ["headwater_declared"])
-    named = {id_: _package_entity(facets.get(id_, {}).get("headwater_declared")) for id_ in every}
+    facets = await facet_store.of_owners(connection, every, [_FACET])
+    named = {id_: _package_entity(facets.get(id_, {}).get(_FACET)) for id_ in every}
     found: dict[str, dict[uuid.UUID, str]] = {}
     for entity, jobs in makers.items():
         those = {id_ for job in jobs for id_ in written.get(job, ())}
@@ -183,14 +184,14 @@ def _chosen(entity: str, datasets: Collection[uuid.UUID], rows: Mapping[uuid.UUI
 
 def _package_entity(body: bytes | None) -> str:
     try:
-        found = msgspec.json.decode(body or b"{}", type=_Declared).entity
+        found = msgspec.json.decode(body or b"{}", type=_EntityFacet).entity
     except msgspec.DecodeError:
         return ""
     return found or ""
 
 
-class _Declared(msgspec.Struct):
-    """The part of the facet `headwater_declared` that matters here."""
+class _EntityFacet(msgspec.Struct):
+    """The facet by which the package that writes a dataset says which entity it holds."""
 
     entity: str | None = None
 

@@ -31,8 +31,8 @@ async def get_search(
 
 @get("/resolve")
 async def resolve(state: State, name: Text, type: OptionalText = None) -> find.Resolution:
-    """Resolve a name, or an ending of one, to a dataset or job."""
-    return await find.resolve(state.database, name, type)
+    """Resolve a name, or an ending of one, to a dataset or job; the name of an entity to the dataset that holds it."""
+    return await objects.resolve_name(state.database, name, type)
 
 
 @get("/objects")
