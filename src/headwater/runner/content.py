@@ -11,7 +11,7 @@ import msgspec
 
 from headwater.client.fingerprint import fingerprint
 from headwater.errors import HeadwaterError, NotInstalled
-from headwater.runner.entities import INSTANCE
+from headwater.runner.entities import INSTANCE, START
 from headwater.runner.manifest import Declared
 
 _MOST_FILES = 1_000
@@ -25,12 +25,15 @@ class Content(msgspec.Struct, frozen=True):
     size: int
 
 
-def of_instance(output: Declared, instance: str) -> Content | None:
-    """Fingerprint this instance in the output. None if it is missing, remote or too large, or without the extra `fingerprint`."""
+def of_instance(output: Declared, instance: str, start: str | None = None) -> Content | None:
+    """Fingerprint this instance, which begins at `start`, in the output.
+
+    None if it is missing, remote or too large, or without the extra `fingerprint`.
+    """
     if output.instance is None or output.dataset.namespace != "file":
         return None
     root = Path(output.place.removeprefix("file://").removeprefix("file:"))
-    place = root / output.instance.replace(INSTANCE, instance)
+    place = root / output.instance.replace(INSTANCE, instance).replace(START, (start or "")[:10])
     try:
         files = [place] if place.is_file() else sorted(each for each in place.rglob("*") if _is_data(each, place))
         size = sum(each.stat().st_size for each in files)

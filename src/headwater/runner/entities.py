@@ -13,7 +13,8 @@ from headwater.errors import InvalidManifest
 from headwater.runner.document import Document, Entry, is_null
 
 WORDS = ("entity", "entities", "max_periods")
-INSTANCE = "{instance}"
+INSTANCE, START = "{instance}", "{start}"
+"""In the place of an instance: its key, and the date at which it begins."""
 
 
 class PackageEntities(msgspec.Struct, frozen=True):
@@ -83,14 +84,14 @@ def read_instance(
     place = document.text(entries, "instance", field)
     if place is None:
         return entity, None
-    node = entries["instance"].value
-    if INSTANCE not in place or place.startswith("/") or ".." in Path(place).parts:
-        document.note(
-            node, f"{field}.instance", f"is a folder below the output with {INSTANCE} in it, as in day={INSTANCE}"
-        )
+    if not (INSTANCE in place or START in place) or place.startswith("/") or ".." in Path(place).parts:
+        known = f"is a folder below the output with {INSTANCE} or {START} in it, as in day={INSTANCE}"
+        document.note(entries["instance"].value, f"{field}.instance", known)
     if entity is None:
         if len(made.entities) != 1:
-            document.note(node, f"{field}.instance", "needs `entity` beside it, to name the entity")
+            document.note(
+                entries["instance"].value, f"{field}.instance", "needs `entity` beside it, to name the entity"
+            )
         else:
             entity = made.entities[0]
     return entity, place

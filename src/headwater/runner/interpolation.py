@@ -1,6 +1,6 @@
 """`${name}` in a manifest: one small language, and a precise error for an unknown name.
 
-`$${` is a literal `${`. There are no expressions, defaults or nesting.
+`${name:-text}` is `text` where nothing defines `name`. `$${` is a literal `${`. There are no expressions and no nesting.
 """
 
 import re
@@ -15,6 +15,10 @@ class UnknownName(ValueError):
     """The text refers to a name that has no value, or is not closed."""
 
 
+class MissingName(UnknownName):
+    """The text refers to a name that nothing defines."""
+
+
 def interpolate(text: str, lookup: Callable[[str], str]) -> str:
     """Replace every `${name}` in `text` by `lookup(name)`, which raises UnknownName."""
 
@@ -23,7 +27,13 @@ def interpolate(text: str, lookup: Callable[[str], str]) -> str:
             return "${"
         if not match[2]:
             raise UnknownName(f"{match[0]!r} is not closed with a brace; write $${{ for a literal ${{")
-        return lookup(match[1].strip())
+        name, default, text = match[1].partition(":-")
+        try:
+            return lookup(name.strip())
+        except MissingName:
+            if default:
+                return text
+            raise
 
     return _REFERENCE.sub(value, text)
 
@@ -64,6 +74,6 @@ class Names:
         if name in self._environ:
             return self._environ[name]
         known = [*self._raw, *self._places]
-        raise UnknownName(
+        raise MissingName(
             f"${{{name}}} is neither a parameter, an input or output, nor an environment variable{suggestion(name, known)}"
         )

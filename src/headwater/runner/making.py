@@ -5,12 +5,12 @@ Plain values from the server, which computes when a period begins and what it ne
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from headwater.client import event
-from headwater.errors import InvalidQuestion
 
 _LONGEST = 100_000  # characters: Linux takes 128 KiB in one variable
 
@@ -62,8 +62,10 @@ class Making(msgspec.Struct, frozen=True, kw_only=True):
         """Return the key of the only instance, else the period as requested."""
         return self.instances[0].instance if len(self.instances) == 1 else self.period
 
-    def environment(self) -> dict[str, str]:
-        """Return the program's environment variables. InvalidQuestion if they exceed the limit of one."""
+    def environment(self, files: Path) -> dict[str, str]:
+        """Return the program's environment variables. What is too long for one is written to a file below `files`: then
+        `HEADWATER_INSTANCES_FILE` names it, in place of `HEADWATER_INSTANCES`.
+        """
         env = {"HEADWATER_ENTITY": ",".join(self.entities), "HEADWATER_PERIOD": self.named}
         if self.states:
             env["HEADWATER_STATE"] = ",".join(self.states[name] for name in self.entities)
@@ -74,13 +76,10 @@ class Making(msgspec.Struct, frozen=True, kw_only=True):
             env["HEADWATER_INPUTS"] = msgspec.json.encode(together).decode()
             each = [{key: value for key, value in _plain(one).items() if key != "recorded"} for one in self.instances]
             env["HEADWATER_INSTANCES"] = msgspec.json.encode(each).decode()
-        for name, text in env.items():
-            if len(text) > _LONGEST:
-                raise InvalidQuestion(
-                    f"{name} would be {len(text):,} characters, more than an environment variable can hold; run fewer than "
-                    f"{len(self.instances):,} instances at once",
-                    period=self.period,
-                )
+        for name in [name for name, text in env.items() if len(text) > _LONGEST]:
+            path = files / f"{name.lower()}.json"
+            path.write_text(env.pop(name), encoding="utf-8")
+            env[f"{name}_FILE"] = str(path)
         return env
 
     def facet(self, *, reported: bool) -> event.Facet:
@@ -94,12 +93,32 @@ class Making(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def merged(inputs: Iterable[dict[str, tuple[Stretch, ...]]]) -> dict[str, tuple[Stretch, ...]]:
-    """Merge by entity, without duplicates."""
+    """Merge by entity, without duplicates; stretches that overlap or touch become one."""
     found: dict[str, dict[Stretch, None]] = {}
     for each in inputs:
         for entity, stretches in each.items():
             found.setdefault(entity, {}).update(dict.fromkeys(stretches))
-    return {entity: tuple(stretches) for entity, stretches in found.items()}
+    return {entity: tuple(_joined(stretches)) for entity, stretches in found.items()}
+
+
+def _joined(stretches: Iterable[Stretch]) -> list[Stretch]:
+    found: list[Stretch] = []
+    for each in stretches:
+        if found and _continues(each, found[-1]):
+            last = found[-1]
+            end = max(last, each, key=lambda one: datetime.fromisoformat(one.end or ""))
+            text = f"{last.instances.partition('..')[0]}..{end.instances.rpartition('..')[2]}"
+            found[-1] = Stretch(text, last.start, end.end)
+        else:
+            found.append(each)
+    return found
+
+
+def _continues(one: Stretch, last: Stretch) -> bool:
+    """Return whether no instance is between the two, judging by when they begin and end."""
+    if not (one.start and one.end and last.start and last.end):
+        return False
+    return datetime.fromisoformat(last.start) <= datetime.fromisoformat(one.start) <= datetime.fromisoformat(last.end)
 
 
 def of_entity(instances: Sequence[Instance], entity: str) -> list[Instance]:

@@ -21,6 +21,7 @@ from headwater.runner.readiness import Server
 log = logging.getLogger("headwater")
 
 _SECONDS = 30.0
+_AT_ONCE = 2_000
 
 
 class Reporting:
@@ -76,11 +77,14 @@ class Reporting:
                 for name, stretches in one.inputs.items()
             ]
         holds = [each for each in manifest.outputs if each.entity == one.entity and each.instance is not None]
-        if len(holds) == 1 and (found := content.of_instance(holds[0], one.instance)):
+        if len(holds) == 1 and (found := content.of_instance(holds[0], one.instance, one.start)):
             report |= {"fingerprint": found.fingerprint, "bytes": found.size}
         return report
 
     def _send(self, reports: list[dict[str, Any]]) -> bool:
+        return all(self._post(reports[first : first + _AT_ONCE]) for first in range(0, len(reports), _AT_ONCE))
+
+    def _post(self, reports: list[dict[str, Any]]) -> bool:
         try:
             reply = ask(
                 self._server.url,

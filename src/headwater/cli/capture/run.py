@@ -123,7 +123,7 @@ def run(
     try:
         if period is not None:
             making, server = asked_for(folder, period, state=in_state, wait=wait or 0.0, force=force)
-        environ = dict(os.environ) | (making.environment() if making else {})
+        environ = dict(os.environ) | (making.environment(_folder_of_run()) if making else {})
         manifest = load(folder, _pairs(param, "--param"), environ, env)
     except InvalidManifest as error:
         _say(str(error))
@@ -212,6 +212,17 @@ def _describe_package(manifest: Manifest, making: Making | None) -> str:
         lines += [f"{role:<10} {each.name} ({each.type}) = {each.dataset.node_id}" for each in datasets]
     lines.append(f"events to  {destination().url or destination().transport}")
     return "\n".join(lines)
+
+
+def _folder_of_run() -> Path:
+    """Return a folder for what does not fit into an environment variable; it is deleted when this process ends."""
+    import atexit
+    import shutil
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp(prefix="headwater-run-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _say(line: str) -> None:
