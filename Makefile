@@ -27,7 +27,7 @@ demo: $(STAMP) web ## run the example on real data; ONCE=1 stops afterwards
 warehouse: $(STAMP) web ## a warehouse's query log, made and read; DAYS=28, ONCE=1 stops afterwards
 	@scripts/warehouse
 
-repair: $(STAMP) web ## ten wrong hours in a year of flights: exactly what used them, made again
+repair: $(STAMP) web ## ten wrong hours in the flights of make demo: exactly what used them, made again
 	@scripts/repair
 
 tour: $(STAMP) web ## one world of datasets, told five times, each answer checked

@@ -40,7 +40,7 @@ SOAK = (
         "processes",
         tests=tuple(f"tests/acceptance/test_{name}.py" for name in ("receive_processes", "watch", "backup", "restore")),
     ),
-    _soak("repair", tests=("tests/examples/flights_repair",)),
+    _soak("repair", tests=("tests/examples/flights/test_flights_repair.py",)),
     _soak("hostile", tests=("tests/acceptance/test_hostile_commands.py",)),
     _soak("programs", tests=("tests/contract/test_programs_in_docs.py",)),
     _soak("kill", command=_python("tests/acceptance/test_kill.py", "--rounds", "25")),

@@ -272,7 +272,7 @@ export async function schedules(base) {
       produced("weather", ["2013-03-01T00-05:00..2013-03-19T05-04:00"]),
       produced("weather", ["2013-03-19T16-04:00..2013-03-31T23-04:00"]),
       produced("flights", ["2013-03-01..2013-03-18"]),
-      produced("delays", ["2013-03-02..2013-03-18"]),
+      produced("hourly_traffic", ["2013-03-02..2013-03-18"]),
     ],
   });
   const refused = answer.results.filter((result) => result.refused);

@@ -34,7 +34,8 @@ def seconds(package: str, data: str, capture: bool) -> float:
 
 
 def main() -> None:
-    order = [line for line in (ROOT / "examples/flights/order.txt").read_text().splitlines() if line and line[0] != "#"]
+    lines = (ROOT / "examples/flights/order.txt").read_text().splitlines()
+    order = [line.split()[0] for line in lines if line and line[0] != "#"]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--packages", nargs="*", default=order[1:])

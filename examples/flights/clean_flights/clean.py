@@ -47,11 +47,17 @@ def fault() -> Column:
     )
 
 
-def judge(flights: DataFrame, airports: DataFrame, first: str, last: str) -> DataFrame:
-    """Staged flights of the days `first` to `last` with their destination's time zone, an id and their fault, if any."""
+def of_period(day: Column, period: str) -> Column:
+    """Return whether a day is in `2013-03-10`, in `2013-03-09..2013-03-10` or, of hours, in their days; any is in an empty period."""
+    first, _, last = period.partition("..")
+    return day.cast("string").between(first[:10], (last or first)[:10] + "~")
+
+
+def judge(flights: DataFrame, airports: DataFrame, days: str = "") -> DataFrame:
+    """Staged flights of these days with their destination's time zone, an id and their fault, if any."""
     zones = airports.select(F.col("airport").alias("dest"), "timezone")
     return (
-        flights.where(F.col("date").between(F.lit(first).cast("date"), F.lit(last).cast("date")))
+        flights.where(of_period(F.col("date"), days))
         .join(F.broadcast(zones), "dest", "left")
         .withColumn("flight_id", F.concat_ws("_", "date", "carrier", "flight", "origin"))
         .withColumn("fault", fault())
@@ -116,14 +122,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--airports", required=True)
     parser.add_argument("--flights", required=True)
     parser.add_argument("--rejected", required=True)
-    parser.add_argument("--from", dest="first", required=True, help="first day, ISO")
-    parser.add_argument("--to", dest="last", required=True, help="last day, ISO")
+    parser.add_argument("--days", default="", help="make these: 2013-03-10, or 2013-03-09..2013-03-10; default: all")
     arguments = parser.parse_args(argv)
 
     spark = SparkSession.builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     flights = spark.read.parquet(arguments.staged_flights)
     airports = spark.read.parquet(arguments.airports)
-    judged = judge(flights, airports, arguments.first, arguments.last)
+    judged = judge(flights, airports, arguments.days)
     write_days(clean(judged), arguments.flights)
     # The rejections of this run, whole: a dynamic overwrite would keep yesterday's verdict on a day that is now faultless.
     rejected(judged).coalesce(1).write.mode("overwrite").parquet(arguments.rejected)

@@ -8,7 +8,7 @@ one row a key, so the number of flights cannot change; the tests hold it to that
 import argparse
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 
@@ -67,19 +67,23 @@ def enrich(
     )
 
 
+def of_period(day: Column, period: str) -> Column:
+    """Return whether a day is in `2013-03-10`, in `2013-03-09..2013-03-10` or, of hours, in their days; any is in an empty period."""
+    first, _, last = period.partition("..")
+    return day.cast("string").between(first[:10], (last or first)[:10] + "~")
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     for table in ("flights", "weather", "planes", "airlines", "airports", "enriched"):
         parser.add_argument(f"--{table}", required=True)
-    parser.add_argument("--from", dest="first", required=True, help="first day, ISO")
-    parser.add_argument("--to", dest="last", required=True, help="last day, ISO")
+    parser.add_argument("--days", default="", help="make these: 2013-03-10, or 2013-03-09..2013-03-10; default: all")
     arguments = parser.parse_args(argv)
 
     spark = SparkSession.builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     flights = spark.read.parquet(arguments.flights)
-    days = F.col("flight_date").between(F.lit(arguments.first).cast("date"), F.lit(arguments.last).cast("date"))
     enriched = enrich(
-        flights.where(days),
+        flights.where(of_period(F.col("flight_date"), arguments.days)),
         spark.read.parquet(arguments.weather),
         spark.read.parquet(arguments.planes),
         spark.read.parquet(arguments.airlines),

@@ -34,18 +34,22 @@ def hourly(flights: DataFrame) -> DataFrame:
     )
 
 
+def of_period(day: Column, period: str) -> Column:
+    """Return whether a day is in `2013-03-10`, in `2013-03-09..2013-03-10` or, of hours, in their days; any is in an empty period."""
+    first, _, last = period.partition("..")
+    return day.cast("string").between(first[:10], (last or first)[:10] + "~")
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--flights", required=True)
     parser.add_argument("--traffic", required=True)
-    parser.add_argument("--from", dest="first", required=True, help="first day, ISO")
-    parser.add_argument("--to", dest="last", required=True, help="last day, ISO")
+    parser.add_argument("--days", default="", help="make these: 2013-03-10, or 2013-03-09..2013-03-10; default: all")
     arguments = parser.parse_args(argv)
 
     spark = SparkSession.builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     flights = spark.read.parquet(arguments.flights)
-    days = F.col("flight_date").between(F.lit(arguments.first).cast("date"), F.lit(arguments.last).cast("date"))
-    traffic = hourly(flights.where(days)).repartition("flight_date")
+    traffic = hourly(flights.where(of_period(F.col("flight_date"), arguments.days))).repartition("flight_date")
     writer = traffic.write.mode("overwrite").option("partitionOverwriteMode", "dynamic")
     writer.partitionBy("flight_date").parquet(arguments.traffic)
     spark.stop()

@@ -5,7 +5,8 @@ known. A state of the air (temperature, wind, visibility, ...) is carried forwar
 and `age_hours` says how old it is. Precipitation is not carried: it is an amount that fell in its hour, and to repeat it
 would make rain. The hour is an instant (UTC), so the two hours that both read 01:00 in November stay two.
 
-The table is made whole every time. Carrying forward crosses midnight, and 26,000 rows are not worth an increment.
+All hours are computed every time, since carrying forward crosses midnight and they are only 26,000. Those of the wanted days
+are written: a folder for each day of New York.
 """
 
 import argparse
@@ -15,6 +16,8 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 CARRY_HOURS = 3
+# The three airports keep one time.
+TIMEZONE = "America/New_York"
 # A reading of 1,048 mph (Newark, 12 February) is a fault of the instrument; the record at the surface is 253.
 STRONGEST_WIND_MPH = 253
 
@@ -56,19 +59,29 @@ def hourly(observations: DataFrame) -> DataFrame:
             latest(F.col("pressure")).alias("pressure_mbar"),
             F.col("precip").alias("precipitation_in"),
             (age / 3600).cast("int").alias("age_hours"),
+            F.from_utc_timestamp("hour", TIMEZONE).cast("date").alias("date"),
         )
     )
+
+
+def of_period(day: Column, period: str) -> Column:
+    """Return whether a day is in `2013-03-10`, in `2013-03-09..2013-03-10` or, of hours, in their days; any is in an empty period."""
+    first, _, last = period.partition("..")
+    return day.cast("string").between(first[:10], (last or first)[:10] + "~")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--staged-weather", required=True)
     parser.add_argument("--weather", required=True)
+    parser.add_argument("--days", default="", help="make these: 2013-03-10, or 2013-03-09..2013-03-10; default: all")
     arguments = parser.parse_args(argv)
 
     spark = SparkSession.builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     observations = spark.read.parquet(arguments.staged_weather)
-    hourly(observations).coalesce(1).write.mode("overwrite").parquet(arguments.weather)
+    hours = hourly(observations).where(of_period(F.col("date"), arguments.days))
+    writer = hours.coalesce(1).write.mode("overwrite").option("partitionOverwriteMode", "dynamic")
+    writer.partitionBy("date").parquet(arguments.weather)
     spark.stop()
 
 

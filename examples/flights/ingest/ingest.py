@@ -8,7 +8,7 @@ have no letters in a column. A header that differs from the schema, or a value t
 import argparse
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 FLIGHTS = """
@@ -31,9 +31,10 @@ def read_days(spark: SparkSession, location: str, schema: str) -> DataFrame:
     )
 
 
-def between(rows: DataFrame, first: str, last: str) -> DataFrame:
-    """The days from `first` to `last`, both included; Spark reads no other folder."""
-    return rows.where(F.col("date").between(F.lit(first).cast("date"), F.lit(last).cast("date")))
+def of_period(day: Column, period: str) -> Column:
+    """Return whether a day is in `2013-03-10`, in `2013-03-09..2013-03-10` or, of hours, in their days; any is in an empty period."""
+    first, _, last = period.partition("..")
+    return day.cast("string").between(first[:10], (last or first)[:10] + "~")
 
 
 def write_days(rows: DataFrame, location: str) -> None:
@@ -48,15 +49,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--raw-weather", required=True)
     parser.add_argument("--flights", required=True)
     parser.add_argument("--weather", required=True)
-    parser.add_argument("--from", dest="first", required=True, help="first day, ISO")
-    parser.add_argument("--to", dest="last", required=True, help="last day, ISO")
+    parser.add_argument("--days", default="", help="make these: 2013-03-10, or 2013-03-09..2013-03-10; default: all")
     arguments = parser.parse_args(argv)
 
     spark = SparkSession.builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     flights = read_days(spark, arguments.raw_flights, FLIGHTS)
     weather = read_days(spark, arguments.raw_weather, WEATHER)
-    write_days(between(flights, arguments.first, arguments.last), arguments.flights)
-    write_days(between(weather, arguments.first, arguments.last), arguments.weather)
+    # Spark reads no folder of another day.
+    wanted = of_period(F.col("date"), arguments.days)
+    write_days(flights.where(wanted), arguments.flights)
+    write_days(weather.where(wanted), arguments.weather)
     spark.stop()
 
 

@@ -6,7 +6,7 @@ From the days and not from the weeks: a week may belong to two months.
 import argparse
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 
@@ -32,15 +32,25 @@ def monthly(days: DataFrame) -> DataFrame:
     return months.withColumn("mean_arr_delay_change", F.when(follows, change))
 
 
+def of_period(first_day: Column, period: str) -> Column:
+    """Return whether the month of this first day is in `2013-03` or in `2013-03..2013-04`; any is in an empty period."""
+    first, _, last = period.partition("..")
+    return first_day.cast("string").between(first, (last or first) + "~")
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--daily", required=True)
     parser.add_argument("--monthly", required=True)
+    parser.add_argument("--months", default="", help="make these: 2013-03, or 2013-03..2013-04; default: all")
     arguments = parser.parse_args(argv)
 
     spark = SparkSession.builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     days = spark.read.parquet(arguments.daily)
-    monthly(days).coalesce(1).write.mode("overwrite").parquet(arguments.monthly)
+    # Each is compared with the month before it, so the months are chosen after they are all there.
+    months = monthly(days).where(of_period(F.col("month"), arguments.months))
+    writer = months.coalesce(1).write.mode("overwrite").option("partitionOverwriteMode", "dynamic")
+    writer.partitionBy("month").parquet(arguments.monthly)
     spark.stop()
 
 

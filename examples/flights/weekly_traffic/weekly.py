@@ -8,7 +8,7 @@ reader who compares weeks should leave out those with fewer than seven.
 import argparse
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 
@@ -28,15 +28,25 @@ def weekly(days: DataFrame) -> DataFrame:
     )
 
 
+def of_period(monday: Column, period: str) -> Column:
+    """Return whether the week of this Monday is in `2013-W10` or in `2013-W10..2013-W11`; any is in an empty period."""
+    first, _, last = period.partition("..")
+    year, week = F.extract(F.lit("YEAROFWEEK"), monday), F.lpad(F.weekofyear(monday).cast("string"), 2, "0")
+    return F.concat_ws("-W", year, week).between(first, (last or first) + "~")
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--daily", required=True)
     parser.add_argument("--weekly", required=True)
+    parser.add_argument("--weeks", default="", help="make these: 2013-W10, or 2013-W10..2013-W11; default: all")
     arguments = parser.parse_args(argv)
 
     spark = SparkSession.builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     days = spark.read.parquet(arguments.daily)
-    weekly(days).coalesce(1).write.mode("overwrite").parquet(arguments.weekly)
+    weeks = weekly(days).where(of_period(F.col("week"), arguments.weeks))
+    writer = weeks.coalesce(1).write.mode("overwrite").option("partitionOverwriteMode", "dynamic")
+    writer.partitionBy("week").parquet(arguments.weekly)
     spark.stop()
 
 

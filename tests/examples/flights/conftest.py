@@ -1,10 +1,16 @@
-"""Spark sessions for the tests of the flights example."""
+"""Spark sessions for the tests of the flights example, and its data after a repair."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from flights_example import EXAMPLE
+from tests.fixtures.demo import Demo
+from tests.fixtures.machine import HEADWATER
+from tests.scale import FULL
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +35,15 @@ def spark(spark_is_local: None) -> Iterator[Any]:
     session = SparkSession.builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def repaired(demo: Demo) -> str:
+    """Tell the story of wrong weather, and return its output. The suite tells how a mistake is followed; the whole ends with the rows of before."""
+    story = [sys.executable, str(EXAMPLE / "repair.py"), "--data", str(demo.data)]
+    done = subprocess.run(
+        [*HEADWATER, "jvm", "--", *story, *([] if FULL else ["--nights", "march", "--mistake-only"])],
+        env=demo.env, capture_output=True, text=True, timeout=1500, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr[-4000:]
+    return done.stdout

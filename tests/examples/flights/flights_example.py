@@ -17,7 +17,7 @@ Package = dict[str, Any]
 def order() -> list[str]:
     """The packages' folders in the order of `order.txt`."""
     lines = (EXAMPLE / "order.txt").read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
+    return [line.split()[0] for line in lines if line and not line.startswith("#")]
 
 
 def load(folder: str, script: str) -> ModuleType:
@@ -36,8 +36,11 @@ def package(folder: str, data: Path | str) -> Package:
     raw = yaml.safe_load((EXAMPLE / folder / "dk.yaml").read_text(encoding="utf-8"))
     values = {**raw["parameters"], "data": str(data)}
 
+    def value(match: re.Match[str]) -> str:
+        return str(values[match[1]] if match[2] is None else values.get(match[1], match[2]))
+
     def resolve(text: str) -> str:
-        return re.sub(r"\$\{([\w.]+)\}", lambda match: str(values[match[1]]), text)
+        return re.sub(r"\$\{([\w.]+)(?::-(\w*))?\}", value, text)
 
     for side in ("inputs", "outputs"):
         for dataset in raw.get(side, []):

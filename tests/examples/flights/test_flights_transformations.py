@@ -65,6 +65,27 @@ def rows_of(spark: Any, schema: str, rows: list[dict[str, Any]]) -> Any:
     return spark.createDataFrame([tuple(row.get(name) for name in names) for row in rows], schema)
 
 
+@pytest.mark.parametrize(
+    ("folder", "script", "period", "first", "last"),
+    [
+        ("ingest", "ingest", "", "2012-12-30", "2014-01-06"),
+        ("clean_flights", "clean", "2013-03-10", "2013-03-10", "2013-03-10"),
+        ("enrich_flights", "enrich", "2013-03-09..2013-03-10", "2013-03-09", "2013-03-10"),
+        ("hourly_traffic", "hourly", "2013-02", "2013-02-01", "2013-02-28"),
+        ("daily_traffic", "daily", "2013-02-28..2013-03", "2013-02-28", "2013-03-31"),
+        ("hourly_weather", "hourly", "2013-11-03T01-04:00..2013-11-03T09-05:00", "2013-11-03", "2013-11-03"),
+        ("weekly_traffic", "weekly", "2013-W01", "2012-12-31", "2013-01-06"),
+        ("weekly_traffic", "weekly", "2013-W52..2014-W01", "2013-12-23", "2014-01-05"),
+        ("monthly_traffic", "monthly", "2013-12..2014-01", "2013-12-01", "2014-01-06"),
+    ],
+)
+def test_the_days_of_a_period(spark: Any, folder: str, script: str, period: str, first: str, last: str) -> None:
+    """As `headwater run --period` passes it on: empty for everything."""
+    days = spark.sql("SELECT explode(sequence(date'2012-12-30', date'2014-01-06')) AS day")
+    row = days.where(load(folder, script).of_period(days.day, period)).selectExpr("min(day)", "max(day)").first()
+    assert tuple(map(str, row)) == (first, last)
+
+
 class TestCleanFlights:
     @pytest.fixture(scope="class")
     @classmethod
@@ -78,7 +99,7 @@ class TestCleanFlights:
 
     def judged(self, spark: Any, clean: Any, *rows: dict[str, Any]) -> Any:
         airports = spark.createDataFrame(ZONES, "airport STRING, timezone STRING")
-        return clean.judge(rows_of(spark, STAGED, list(rows)), airports, "2013-01-01", "2013-12-31")
+        return clean.judge(rows_of(spark, STAGED, list(rows)), airports, "2013")
 
     def test_a_day_in_july(self, spark: Any, clean: Any):
         row = self.cleaned(spark, clean)

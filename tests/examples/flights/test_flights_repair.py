@@ -1,0 +1,60 @@
+"""Ten wrong hours of weather on the data of the demo: what is wrong because of them, made again by the example's own packages, and nothing else.
+
+The example checks itself what is written. The suite follows the mistake of one night, `make soak` tells both nights to their end.
+"""
+
+import json
+from typing import Any
+
+import pytest
+from flights_example import EXAMPLE
+from tests.fixtures.demo import Demo
+from tests.scale import FULL
+
+from headwater.client.ask import ask
+
+pytestmark = pytest.mark.spark
+
+MARCH = """
+  weather_reports    10  2013-03-09T19-05:00..2013-03-10T05-04:00
+  weather            13  2013-03-09T19-05:00..2013-03-10T08-04:00
+  flights             2  2013-03-09..2013-03-10
+  hourly_traffic      2  2013-03-09..2013-03-10
+  daily_traffic       2  2013-03-09..2013-03-10
+  weekly_traffic      1  2013-W10
+  monthly_traffic     2  2013-03..2013-04
+  delay_features      1  static
+  carrier_scorecard   1  static
+  report              1  static
+"""
+
+
+def answer(demo: Demo, path: str, **question: Any) -> Any:
+    return json.loads(ask(demo.url, f"/api/v2/{path}", question))
+
+
+def test_the_story_is_true(repaired: str) -> None:
+    """On the day of 23 hours; the whole story follows the mistake, and then its correction."""
+    times = 2 if FULL else 1
+    for line in MARCH.strip("\n").splitlines():
+        assert repaired.count(f"{line}\n") == times, f"{line}\n{repaired}"
+    assert repaired.count("nothing is wrong any more") == repaired.count("Written again") >= times
+    assert repaired.count("Every row is again as it was before the mistake.") == (2 if FULL else 0)
+    changed = next(line for line in repaired.splitlines() if line.startswith("Other rows than before"))
+    assert "enriched/flights/flight_date=2013-03-10" in changed
+    assert "marts/weekly_traffic" not in changed, "nothing in a week says how far one could see"
+
+
+def test_every_schedule_has_what_it_should_have(repaired: str, demo: Demo) -> None:
+    files = (EXAMPLE / "entities.yaml").read_text().splitlines()
+    for entity in [line.split()[1] for line in files if line.startswith("entity:")]:
+        counts = answer(demo, f"entities/{entity}/status")["counts"]
+        assert counts.keys() == {"completed"}, (entity, counts)
+        (home, *_) = answer(demo, f"entities/{entity}")["homes"] or [None]
+        if entity != "reference":
+            assert home["basis"] == "package", entity
+    assert {plan["state"] for plan in answer(demo, "plans")["plans"]} == {"done"}
+    days = answer(demo, "entities/weather/status", instances=["2013-03-10", "2013-11-03"])
+    assert sum(days["counts"].values()) == 48
+    assert "yes: it may be used" in demo.run("status", "weekly_traffic@2013-W10").stdout
+    assert "daily_traffic, every day, America/New_York" in demo.run("datasets", "marts/daily_traffic").stdout
