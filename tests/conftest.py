@@ -4,10 +4,11 @@ import functools
 import os
 import sys
 
+import pytest
 import typer.testing
 from hypothesis import settings
 
-from tests.scale import full
+from tests.scale import FULL, full
 
 pytest_plugins = [
     "tests.fixtures.postgres",
@@ -39,6 +40,16 @@ typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 # No test asserts a time, whatever else the machine does.
 # One commit gives one answer. `HYPOTHESIS_PROFILE=drawn pytest …` looks for what these examples do not show.
-settings.register_profile("suite", deadline=None, derandomize=True, max_examples=full(100, 30))
+settings.register_profile("suite", deadline=None, derandomize=True, max_examples=full(100, 20))
 settings.register_profile("drawn", deadline=None, max_examples=full(1000, 100))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave to `make soak` what is marked for it; `SUITE_SCALE=full pytest …` takes it too."""
+    if FULL:
+        return
+    left = [item for item in items if item.get_closest_marker("soak")]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if not item.get_closest_marker("soak")]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 from tests.events import columns, dataset, encoded, facet, parent, run_event, schema
 from tests.fixtures.machine import Machine
-from tests.scale import FULL
+from tests.scale import suite_takes
 
 from headwater.errors import DatabaseRefused
 from headwater.intake.listeners.deliveries import settled
@@ -180,7 +180,7 @@ def test_the_page_leaves_out_exactly_the_projections() -> None:
     assert set(COMMANDS) == {"backup", "backup-log", "restore", "restore-log", "verify"}
 
 
-@pytest.mark.parametrize("log_only", [False, True])
+@pytest.mark.parametrize("log_only", suite_takes([False, True], [False]))
 def test_backup_and_restore_by_our_own_commands(
     machine: Machine, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, log_only: bool
 ) -> None:
@@ -232,6 +232,7 @@ def test_what_is_no_backup_changes_nothing(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.soak
 def test_half_a_backup_changes_nothing(machine: Machine, tmp_path: Path) -> None:
     whole, half = tmp_path / "whole.dump", tmp_path / "half.dump"
     assert machine.run("backup", str(whole)).returncode == 0
@@ -240,7 +241,7 @@ def test_half_a_backup_changes_nothing(machine: Machine, tmp_path: Path) -> None
     try:
         new.up()
         assert new.run("down").returncode == 0
-        for share in (0.3, 0.6, 0.9, 0.99) if FULL else (0.3, 0.99):
+        for share in (0.3, 0.6, 0.9, 0.99):
             half.write_bytes(body[: int(len(body) * share)])
             done = new.run("restore", str(half))
             assert (done.returncode, "pg_restore did not succeed" in done.stderr) == (1, True)

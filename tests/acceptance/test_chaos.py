@@ -3,9 +3,9 @@
 More and longer: `python -m tests.chaos --seed 7 --rounds 5 --seconds 60` (tests/chaos/).
 """
 
+import pytest
 from tests.chaos.__main__ import play
 from tests.chaos.faults import families, plan
-from tests.scale import full
 
 
 def test_a_seed_says_all_there_is_to_a_round() -> None:
@@ -18,9 +18,10 @@ def test_a_seed_says_all_there_is_to_a_round() -> None:
     assert played == {one for family in families() for one in family}
 
 
+@pytest.mark.soak
 def test_no_event_that_was_spooled_is_lost_or_doubled_and_no_step_waits() -> None:
     told: list[str] = []
-    seen = play(582, full(14, 8), say=told.append)
+    seen = play(582, 14, say=told.append)
     assert seen["waited"] == 0
     assert seen["told"] > 100, told
     assert seen["edges"]["taken"] > 100

@@ -9,9 +9,11 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
+import pytest
 from tests.events import encoded, run_event
 from tests.fixtures.processes import Process
 from tests.receiver import receiving, waited
+from tests.scale import full
 
 from headwater.store.embedded import EmbeddedPostgres
 
@@ -43,19 +45,21 @@ def test_a_server_killed_in_the_middle_of_a_delivery_misses_nothing(serve: Calla
         receiver.answer = lambda _path, _body: (time.sleep(0.005), (200, b""))[1]
         server = serve(**settings).ready()
         add(server, url=receiver.url)
-        for round in range(3):
+        rounds = full(3, 1)
+        for round in range(rounds):
             send(server, round * 200, 200)
             assert waited(lambda round=round: len(receiver.jobs()) > round * 200 + 50)
             server.kill()
             server = serve(**settings).ready()
-        assert waited(lambda: len(set(receiver.jobs())) == 600, 40), len(set(receiver.jobs()))
+        assert waited(lambda: len(set(receiver.jobs())) == rounds * 200, 40), len(set(receiver.jobs()))
         assert waited(lambda: shown(server)["backlog"] == 0)
-        again = len(receiver.jobs()) - 600
-        assert again <= 3 * 10, f"{again} events came twice: more than what was under way"
+        again = len(receiver.jobs()) - rounds * 200
+        assert again <= rounds * 10, f"{again} events came twice: more than what was under way"
         jobs = [int(job[4:]) // 200 for job in dict.fromkeys(receiver.jobs())]
         assert jobs == sorted(jobs), "what came later was sent earlier"
 
 
+@pytest.mark.soak
 def test_two_servers_deliver_once(serve: Callable[..., Process]) -> None:
     with receiving() as receiver:
         key = {"HEADWATER_ACCESS__SECRET_KEY": "one key for all servers over a database"}
@@ -76,6 +80,7 @@ def test_two_servers_deliver_once(serve: Callable[..., Process]) -> None:
         assert len(receiver.jobs()) == len(set(receiver.jobs())) == 400
 
 
+@pytest.mark.soak
 def test_two_headwaters_that_send_to_each_other_stop(serve: Callable[..., Process], postgres: EmbeddedPostgres) -> None:
     name = f"other_{uuid.uuid4().hex}"
     other = urlunsplit(urlsplit(postgres.url)._replace(path=f"/{name}"))

@@ -45,10 +45,10 @@ VALUES = (
 
 
 def values(*, drawn: int) -> list[str]:
-    """In `make soak` the listed ones and so many drawn ones; in the suite every fifth that is listed."""
+    """In `make soak` the listed ones and so many drawn ones; in the suite every sixth that is listed."""
     draw = random.Random(18)
     more = ["".join(draw.choices(PARTS, k=draw.randint(1, 8))) for _ in range(full(drawn, 0))]
-    return [*VALUES[:: full(1, 5)], *more]
+    return [*VALUES[:: full(1, 6)], *more]
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # as a script, too
 from tests.acceptance.test_server import _below, _kill_postgres
 from tests.events import dataset, encoded, facet, run_event, schema
 from tests.fixtures.machine import HEADWATER, Machine
+from tests.scale import full
 
 WRITERS = 4
 
@@ -236,8 +237,8 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 
 
 def test_killed_again_and_again_nothing_acknowledged_is_lost(machine: Machine) -> None:
-    seen = rounds(machine, 3, seed=1)
-    assert seen["events"] > 90
+    seen = rounds(machine, full(5, 2), seed=1)
+    assert seen["events"] > 60
 
 
 def main() -> None:

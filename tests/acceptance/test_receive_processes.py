@@ -17,6 +17,7 @@ from tests.events import encoded, run_event
 from tests.fixtures.postgres import empty
 from tests.fixtures.processes import free_port
 from tests.fixtures.queues import letters, logged, publish
+from tests.scale import full
 
 import headwater
 from headwater.intake.events.accept import Intake
@@ -86,7 +87,7 @@ def test_receivers_killed_in_mid_load_lose_and_double_nothing(
     run(publish(queues, *(b"[" + b",".join(bodies[at : at + 10]) + b"]" for at in range(0, 3000, 10))))
     draw = random.Random(7)
     small = ("--prefetch", "20", "--batch", "40")
-    for round_ in range(3):
+    for round_ in range(full(3, 1)):
         running = [command("receive", *small) for _ in range(2)]
         until(run, database, 300 * (round_ + 1))
         time.sleep(draw.random() / 5)

@@ -1,4 +1,7 @@
-"""A day of a real Delta table that a bad run wrote over: planned, restored by a worker that is killed twice on the way, and right again."""
+"""A day of a real Delta table that a bad run wrote over: planned, restored, and right again.
+
+In `make soak` the worker that restores it is killed twice on the way.
+"""
 
 import json
 import os
@@ -175,13 +178,14 @@ def test_a_day_of_a_table_goes_back(warehouse: Warehouse) -> None:
     shown = warehouse.headwater("backfill", "show", plan["id"]).stdout
     assert f"version 1 of {warehouse.table}" in shown.replace("\n", "")
 
-    # Killed while Spark starts (not in the suite); killed when the rows are back and not reported; continued.
+    # Killed while Spark starts; killed when the rows are back and not reported; continued. The suite lets it work undisturbed.
     if FULL:
         warehouse.killed_once(plan["id"], lambda: [*warehouse.logs.glob("*/*.log")])
     assert warehouse.rows() == bad
     assert len(warehouse.commits()) == 4
-    warehouse.killed_once(plan["id"], lambda: len(warehouse.commits()) == 5)
-    assert warehouse.rows() == good
+    if FULL:
+        warehouse.killed_once(plan["id"], lambda: len(warehouse.commits()) == 5)
+        assert warehouse.rows() == good
     assert "reads tainted" in warehouse.wrong()
     ended = warehouse.headwater(*warehouse.words(plan["id"]))
     assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -52,6 +52,7 @@ def test_a_port_in_use_is_said_with_the_way_out(machine: Machine) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.soak
 def test_kill_in_mid_load_loses_nothing_acknowledged(machine: Machine) -> None:
     machine.up()
     acknowledged: list[int] = []

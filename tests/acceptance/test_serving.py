@@ -17,6 +17,7 @@ import psycopg
 import pytest
 from tests.events import encoded, run_event
 from tests.fixtures.processes import free_port
+from tests.scale import suite_takes
 
 import headwater
 from headwater.cli.process import alive
@@ -123,6 +124,7 @@ def test_requests_in_flight_finish_and_the_end_is_bounded(serve: Any, postgres: 
     assert server.process.wait(timeout=20) == 0
 
 
+@pytest.mark.soak
 def test_what_does_not_finish_does_not_hold_up_the_end(serve: Any, postgres: Any) -> None:
     server = serve(HEADWATER_SERVER__SHUTDOWN_SECONDS="1").ready()
     with psycopg.connect(postgres.url) as other:
@@ -170,6 +172,7 @@ def test_several_processes_are_one_server(serve: Any) -> None:
     assert server.stop() == 0
 
 
+@pytest.mark.soak
 def test_workers_end_with_a_server_that_is_killed(serve: Any) -> None:
     server = serve(HEADWATER_SERVER__WORKERS="2").ready()
     server.process.kill()
@@ -243,7 +246,7 @@ def test_a_port_that_another_server_holds_is_refused(serve: Any) -> None:
     assert first.get("/readyz")[0] == 200
 
 
-@pytest.mark.parametrize("host", ["[::1]", "::1"])
+@pytest.mark.parametrize("host", suite_takes(["[::1]", "::1"], ["::1"]))
 def test_an_ipv6_address(serve: Any, host: str) -> None:
     server = serve(HEADWATER_SERVER__HOST=host)
     status, deadline = 0, time.monotonic() + 60

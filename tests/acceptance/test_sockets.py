@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.events import encoded, run_event
 from tests.fixtures.processes import Process
+from tests.scale import suite_takes
 from tests.sockets import Crowd, ask
 
 PATHS = ("/healthz", "/readyz", "/api/v2/status")
@@ -36,6 +37,7 @@ def test_more_connections_than_the_server_accepts_keep_no_client_out(serve: Any)
     assert "Traceback" not in server.log.read_text(encoding="utf-8")
 
 
+@pytest.mark.soak
 def test_one_address_keeps_to_its_share_and_goes_on_working(serve: Any) -> None:
     server = serve(HEADWATER_SERVER__MAX_CONNECTIONS_PER_ADDRESS="64", HEADWATER_SERVER__HEADER_SECONDS="60").ready()
     with Crowd("127.0.0.1", server.port, 200, own=True) as crowd:
@@ -45,7 +47,7 @@ def test_one_address_keeps_to_its_share_and_goes_on_working(serve: Any) -> None:
     assert "127.0.0.1" in server.log.read_text(encoding="utf-8").partition("ConnectionsClosed")[2]
 
 
-@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("method", suite_takes(["GET", "POST"], ["POST"]))
 def test_a_request_that_is_being_answered_is_not_shut_down(serve: Any, method: str) -> None:
     """A question that waits for an answer was never answered, and is soon the oldest of its address."""
     server = serve(HEADWATER_SERVER__MAX_CONNECTIONS_PER_ADDRESS="32", HEADWATER_SERVER__HEADER_SECONDS="60").ready()
@@ -61,6 +63,7 @@ def test_a_request_that_is_being_answered_is_not_shut_down(serve: Any, method: s
     assert closed(server)
 
 
+@pytest.mark.soak
 def test_producers_behind_a_trusted_proxy_are_not_one_address(serve: Any) -> None:
     more = {"HEADWATER_SERVER__MAX_CONNECTIONS_PER_ADDRESS": "64", "HEADWATER_SERVER__HEADER_SECONDS": "60"}
     server = serve(HEADWATER_SERVER__TRUSTED_PROXIES="10.0.0.0/8, 127.0.0.1", **more).ready()

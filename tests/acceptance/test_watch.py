@@ -49,7 +49,8 @@ def test_all_is_right(machine: Machine) -> None:
     *between, end = lines(done.stdout)
     assert len(between) >= 2
     assert (end["done"], end["ok"], end["verified"], end["seed"]) == (True, True, True, 7)
-    assert end["count"]["scenes"] > 2 * (len(CHECKS) - len(NOT_YET))
+    # Each scene asks for several checks; how many there are in five seconds is the machine's affair.
+    assert end["count"]["scenes"] >= len(CHECKS) - len(NOT_YET)
     assert end["count"]["asked"] > 100
     assert end["count"]["mismatches"] == 0
     status = json.loads(machine.run("status", "--json").stdout)
@@ -65,6 +66,7 @@ def test_killed_and_started_again_nothing_is_missing(own_machine: Machine) -> No
     assert end["count"]["unreachable"] > 0
 
 
+@pytest.mark.soak
 def test_a_server_that_forgets_is_found_out(own_machine: Machine, tmp_path_factory: pytest.TempPathFactory) -> None:
     """After the restart another database answers at the same address: nothing that was acknowledged is in it."""
     watching = watch_until_killed(own_machine, patience="3")
@@ -252,7 +254,17 @@ BUGS: list[tuple[Kind, Lie]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "lie"), BUGS, ids=[f"{i}-{kind}" for i, (kind, _) in enumerate(BUGS)])
+# One that hides an event, one that adds, one that answers from before, one that refuses: the others are the same ways at other routes.
+TAKEN = (0, 1, 3, 11, 15, 22)
+
+
+@pytest.mark.parametrize(
+    ("kind", "lie"),
+    [
+        pytest.param(kind, lie, id=f"{number}-{kind}", marks=() if number in TAKEN else pytest.mark.soak)
+        for number, (kind, lie) in enumerate(BUGS)
+    ],
+)
 def test_a_planted_bug_is_caught(machine: Machine, kind: Kind, lie: Lie) -> None:
     with standing_before(machine.url, lie) as url:
         report = watched(url, kinds=(kind,))
@@ -261,12 +273,14 @@ def test_a_planted_bug_is_caught(machine: Machine, kind: Kind, lie: Lie) -> None
     assert not report.ok
 
 
+@pytest.mark.soak
 def test_through_an_honest_proxy_nothing_is_found(machine: Machine) -> None:
     with standing_before(machine.url, honest) as url:
         report = watched(url, seconds=4)
     assert (report.ok, report.examples) == (True, [])
 
 
+@pytest.mark.soak
 def test_a_reply_that_never_came_is_no_bug(machine: Machine) -> None:
     """The event arrived, its receipt did not: it is sent again, and its being known already is no fault."""
     seen: set[bytes] = set()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.suite.soak import SOAK
 from tests.suite.stages import ROOT, STAGES
 
 PROGRAM = """
@@ -176,6 +177,18 @@ def test_every_test_is_in_one_stage() -> None:
     for file in sorted((ROOT / "tests").rglob("test_*.py")):
         name = file.relative_to(ROOT).as_posix()
         assert any(name == path or name.startswith(f"{path}/") for path in paths), f"no stage runs {name}"
+
+
+def test_what_the_suite_leaves_out_is_in_the_soak() -> None:
+    paths = [path for stage in SOAK for path in stage.tests]
+    assert len(paths) == len(set(paths))
+    assert all((ROOT / path).exists() for path in paths)
+    for file in sorted((ROOT / "tests").rglob("test_*.py")):
+        text, name = file.read_text(encoding="utf-8"), file.relative_to(ROOT).as_posix()
+        if file != Path(__file__) and ("mark.soak" in text or "from tests.scale import" in text):
+            assert any(name == path or name.startswith(f"{path}/") for path in paths), (
+                f"no stage of the soak runs {name}"
+            )
 
 
 def test_a_stage_comes_after_stages_that_exist() -> None:

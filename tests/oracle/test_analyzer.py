@@ -8,6 +8,7 @@ from tests.oracle import generated, tpc
 from tests.oracle.analyzer import Analyzer
 from tests.oracle.by_hand import BY_HAND
 from tests.oracle.generate import SCHEMAS
+from tests.scale import full
 
 pytestmark = [
     pytest.mark.spark,
@@ -15,13 +16,17 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning:pyspark"),
 ]
-FIRST, COUNT = 1_000_000, 300
+FIRST, COUNT = 1_000_000, full(300, 80)
 
 
 @pytest.mark.parametrize("suite", tpc.SUITES)
 def test_the_kept_edges_are_what_the_analyzer_says(suite: str, session: Any) -> None:
     analyzer = Analyzer(session, tpc.schemas(suite), suite.replace("-", ""))
-    assert {name: analyzer.edges(text) for name, text in tpc.texts(suite).items()} == tpc.expected(suite)
+    expected = tpc.expected(suite)
+    assert expected.keys() == tpc.texts(suite).keys()
+    # The suite asks about every fourth.
+    for name, text in [*tpc.texts(suite).items()][:: full(1, 4)]:
+        assert analyzer.edges(text) == expected[name], name
 
 
 @pytest.mark.parametrize(("text", "columns", "rows"), BY_HAND, ids=range(len(BY_HAND)))

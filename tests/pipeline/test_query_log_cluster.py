@@ -1,6 +1,6 @@
 """The same sync on a standalone cluster, through spark-submit, and through Spark Connect ends with the tables of `local[2]`.
 
-The suite asks a cluster of one worker through Spark Connect; `make soak` asks one of two through spark-submit, and Spark Connect on one machine, too.
+`make soak` runs these; in the suite test_query_log_end_to_end.py syncs through Spark Connect on one machine.
 """
 
 import contextlib
@@ -21,7 +21,6 @@ from tests.fixtures.pipeline import FAST
 from tests.fixtures.processes import free_port
 from tests.fixtures.query_logs import bigquery_jobs, json_lines, price_list
 from tests.pipeline.test_query_log_sync import tables
-from tests.scale import FULL, full
 
 from headwater.errors import InvalidQuestion, NotInstalled, SparkUnavailable, StageFailed, UnreachableFolder
 from headwater.pipeline import workers
@@ -62,10 +61,9 @@ def environment(home: Path) -> dict[str, str]:
 Start = Callable[..., subprocess.Popen[bytes]]
 
 
-@pytest.fixture(scope="module")
-def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
+@contextlib.contextmanager
+def daemons(home: Path) -> Iterator[Start]:
     """Programs of Spark's, ended with all that they started."""
-    home = tmp_path_factory.mktemp("daemons")
     started: list[subprocess.Popen[bytes]] = []
 
     def begin(name: str, command: Sequence[object], memory: str = "256m") -> subprocess.Popen[bytes]:
@@ -80,11 +78,19 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
         started.append(process)
         return process
 
-    yield begin
-    for process in reversed(started):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    try:
+        yield begin
+    finally:
+        for process in reversed(started):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
+    with daemons(tmp_path_factory.mktemp("daemons")) as begin:
+        yield begin
 
 
 def until(true: Callable[[], Any], what: str, seconds: float = 120) -> Any:
@@ -143,7 +149,7 @@ def cluster(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
         return found
 
     until(told, "a master")
-    count = full(2, 1)
+    count = 2
     for number in range(count):
         worker = [program, "org.apache.spark.deploy.worker.Worker", *where, "--cores", 1, "--memory", "1g"]
         more = ["--webui-port", 0, "--work-dir", folder / f"worker-{number}", master]
@@ -159,7 +165,7 @@ def is_plain(
     assert tables(spark, store) == plain_tables
     if cluster is not None:
         # Each worker had an executor, and it was theirs that wrote: each ran Python.
-        assert len(cluster.executors()) == full(2, 1)
+        assert len(cluster.executors()) == 2
         assert not list(store.glob("probe*"))
 
 
@@ -170,12 +176,12 @@ THROUGH = {
 }
 
 
-@pytest.mark.parametrize("way", THROUGH if FULL else ["Spark Connect on a cluster"])
+@pytest.mark.soak
+@pytest.mark.parametrize("way", THROUGH)
 def test_each_way_ends_as_one_machine_does(
     spark: Any,
     log: Path,
     plain_tables: dict[str, list[str]],
-    start: Start,
     tmp_path: Path,
     request: pytest.FixtureRequest,
     way: str,
@@ -189,22 +195,30 @@ def test_each_way_ends_as_one_machine_does(
         done = told([SPARK_HOME / "bin" / "spark-submit", "--master", master, *sized, SUBMIT, *words(log, store)], home)
         is_plain(spark, done, store, plain_tables, cluster)
         return
-    port = free_port()
-    binding = {"spark.connect.grpc.binding.port": str(port), "spark.connect.grpc.binding.address": "127.0.0.1"}
-    server = SPARK_HOME / "sbin" / "start-connect-server.sh"
-    serving = start("connect", ["bash", server, "--master", master, *sized, *properties(**binding)], memory="1g")
-    address = f"sc://127.0.0.1:{port}"
-    until(lambda: serving.poll() is not None or _answers(address), "a Spark Connect server")
-    command = [sys.executable, "-m", "headwater"]
-    done = told([*command, *words(log, store), "--remote", address], home)
-    is_plain(spark, done, store, plain_tables, cluster)
-    # A store that a client without a JVM cannot reach is refused before any work.
-    far = [*command, *words(log, store), "--remote", address, "--store", "s3a://bucket/store"]
-    refused = subprocess.run(list(map(str, far)), env=environment(home), capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "headwater", *words(log, store)]
+    with connect_server(tmp_path, "--master", master, *sized) as address:
+        done = told([*command, "--remote", address], home)
+        is_plain(spark, done, store, plain_tables, cluster)
+        # A store that a client without a JVM cannot reach is refused before any work.
+        far = [*command, "--remote", address, "--store", "s3a://bucket/store"]
+        refused = subprocess.run(
+            list(map(str, far)), env=environment(home), capture_output=True, text=True, check=False
+        )
     assert refused.returncode == 1
     assert "headwater: s3a://bucket/store is reached through the session's JVM" in refused.stderr
-    os.killpg(serving.pid, signal.SIGKILL)
-    serving.wait()
+
+
+@contextlib.contextmanager
+def connect_server(folder: Path, *more: str) -> Iterator[str]:
+    """The address of a Spark Connect server on this machine, on two threads unless said otherwise."""
+    port = free_port()
+    binding = {"spark.connect.grpc.binding.port": str(port), "spark.connect.grpc.binding.address": "127.0.0.1"}
+    command = ["bash", SPARK_HOME / "sbin/start-connect-server.sh", *(more or ("--master", "local[2]"))]
+    with daemons(folder) as start:
+        serving = start("connect", [*command, *properties(**binding)], memory="1g")
+        address = f"sc://127.0.0.1:{port}"
+        until(lambda: serving.poll() is not None or _answers(address), "a Spark Connect server")
+        yield address
 
 
 def _answers(address: str) -> bool:

@@ -1,16 +1,15 @@
 """`headwater sync query-log` from files that products wrote to what a real server answers."""
 
 import json
-import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from tests.fixtures.pipeline import FAST
 from tests.fixtures.query_logs import price_list
-from tests.pipeline.test_query_log_cluster import SPARK_HOME, SUBMIT
+from tests.pipeline.test_query_log_cluster import connect_server, environment
 from typer.testing import CliRunner
 
 from headwater.cli.program import program
@@ -26,20 +25,16 @@ def headwater(*words: object) -> dict[str, Any]:
     return found
 
 
-def in_its_own_process(folder: Path, *words: object) -> dict[str, Any]:
-    """The command as spark-submit runs it; test_query_log_follow.py runs it as people call it."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE_"))
-    }
-    properties = [word for name, value in FAST.items() for word in ("--conf", f"{name}={value}")]
-    submit = [str(SPARK_HOME / "bin/spark-submit"), "--master", "local[2]", *properties, str(SUBMIT)]
-    told = subprocess.run(
-        [*submit, "sync", "query-log", *map(str, words), "--json"],
-        env=environment | {"HEADWATER_HOME": str(folder / "home"), "SPARK_HOME": str(SPARK_HOME)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def through_connect(folder: Path, *words: object) -> dict[str, Any]:
+    """The command with its driver in a Spark Connect server; spark-submit and clusters: test_query_log_cluster.py."""
+    with connect_server(folder) as address:
+        told = subprocess.run(
+            [sys.executable, "-m", "headwater", "sync", "query-log", *map(str, words), "--remote", address, "--json"],
+            env=environment(folder / "home"),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert told.returncode == 0, told.stderr
     found: dict[str, Any] = json.loads(told.stdout)
     return found
@@ -95,7 +90,7 @@ def test_bigquery_to_published_lineage_usage_and_cost(
         "--prices",
         price_list(tmp_path),
     )
-    told = in_its_own_process(tmp_path, *given)
+    told = through_connect(tmp_path, *given)
     assert (told["files"], told["rows"], told["days"], told["unpublished_days"]) == (4, 60, 4, 0)
     assert told["quarantined"] >= 1
     assert told["published"]["refused"] == 0
@@ -158,6 +153,9 @@ def test_postgresql_to_published_lineage_by_a_server_that_was_away(
     told = headwater(*given, "--no-publish")
     assert (told["files"], told["files_known"]) == (0, 1)
     assert (told["published"], told["unpublished_days"]) == (None, 1)
+    shown = CliRunner().invoke(program, ["sync", "query-log", *map(str, given), "--no-publish"], catch_exceptions=False)
+    assert shown.stdout.startswith("0 rows of 0 files")
+    assert "1 days are not published yet" in shown.stdout
     told = headwater(*given, "--url", server_url)
     assert (told["files"], told["files_known"], told["unpublished_days"]) == (0, 1, 0)
     assert told["published"]["accepted"] > 0

@@ -1,6 +1,6 @@
 """Killed in the middle of a stage, while it writes: the next call ends with the same tables, and nothing is there twice.
 
-At the boundaries of stages and before each commit: test_query_log_sync.py.
+At the boundaries of stages and before each commit: test_query_log_sync.py, which the suite runs; these run in `make soak`.
 """
 
 import json
@@ -14,13 +14,12 @@ from typing import Any
 
 import pytest
 from tests.pipeline.test_query_log_sync import synced, tables
-from tests.scale import FULL, full
 
 from headwater.pipeline.query_log.batch import Batch
 from headwater.pipeline.query_log.stages import Settings, batch_stages, final_stages
 from headwater.pipeline.tables import Change, Store, Table
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.soak]
 
 
 class Killed(BaseException):
@@ -43,7 +42,7 @@ def half(directory: Path) -> None:
 def test_killed_in_the_middle_of_every_write_of_every_stage(
     spark: Any, bigquery_log: Path, tmp_path: Path, plain_tables: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each call dies at the first table that no call has died at, until one gets through. The suite spares three of four tables."""
+    """Each call dies at the first table that no call has died at, until one gets through."""
     store = tmp_path / "store"
     write, died = Change._write, []
 
@@ -51,8 +50,6 @@ def test_killed_in_the_middle_of_every_write_of_every_stage(
         made = write(change, table, rows)
         if table.name not in died:
             died.append(table.name)
-            if len(died) % full(1, 4):
-                return made
             half(max((store / table.name).iterdir(), key=lambda one: one.stat().st_mtime_ns))
             raise Killed(table.name)
         return made
@@ -101,13 +98,11 @@ def killed(store: Path, log: Path, table: str, whom: str, home: Path) -> subproc
 def test_sigkill_while_spark_writes(
     spark: Any, bigquery_log: Path, tmp_path: Path, plain_tables: dict[str, list[str]]
 ) -> None:
-    """The suite spares the first of three: with nothing in the store yet."""
     store = tmp_path / "store"
-    if FULL:
-        done = killed(store, bigquery_log, "landed", "all", tmp_path)
-        assert done.returncode == -signal.SIGKILL, done.stderr
-        assert Store(spark, str(store)).version == 0
-        assert list((store / "landed").rglob("part-*"))
+    done = killed(store, bigquery_log, "landed", "all", tmp_path)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert Store(spark, str(store)).version == 0
+    assert list((store / "landed").rglob("part-*"))
 
     # Without its JVM the command ends by itself, and says that calling again may help.
     done = killed(store, bigquery_log, "executions", "jvm", tmp_path)

@@ -6,7 +6,7 @@ import json
 import pytest
 from tests.fixtures.pipeline import content, rows_of
 from tests.pipeline.measured import case, cut, daily, expected, plain, runs, seen, statements
-from tests.scale import full
+from tests.scale import full, suite_takes
 
 from headwater.pipeline.query_log import prices
 from headwater.pipeline.query_log import schema as S
@@ -236,18 +236,18 @@ def test_how_much_worse_is_worse_can_be_said(spark):
     assert table.where("dropped").count() == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "measure"),
-    [
-        ("usage", lambda spark, told, log, known: usage(log, known)),
-        ("cost", lambda spark, told, log, known: cost(log, known)),
-        ("quality", lambda spark, told, log, known: quality_of(spark, told, log)),
-        ("pruning", lambda spark, told, log, known: pruned(spark, told, log)),
-    ],
-)
-def test_rows_cut_in_any_way_measure_the_same(spark, name, measure):
+MEASURES = {
+    "usage": lambda spark, told, log, known: usage(log, known),
+    "cost": lambda spark, told, log, known: cost(log, known),
+    "quality": lambda spark, told, log, known: quality_of(spark, told, log),
+    "pruning": lambda spark, told, log, known: pruned(spark, told, log),
+}
+
+
+@pytest.mark.parametrize("name", suite_takes(MEASURES, ["usage"]))
+def test_rows_cut_in_any_way_measure_the_same(spark, name):
     """Daily rows say the same in any number and order, so increments, late rows and partitions cannot matter."""
-    told = case(name)
+    measure, told = MEASURES[name], case(name)
     known = statements(spark, told["statements"])
     rows = runs(told["runs"])
     once = content(measure(spark, told, daily(spark, rows), known))

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import shutil
 import urllib.parse
 import urllib.request
 from decimal import Decimal
@@ -114,8 +115,15 @@ EXECUTIONS_ = [
 
 
 @pytest.fixture
-def store(spark: Any, tmp_path: Path) -> Store:
-    made = Store(spark, str(tmp_path / "store"))
+def store(spark: Any, filled: Path, tmp_path: Path) -> Store:
+    return Store(spark, str(shutil.copytree(filled, tmp_path / "store")))
+
+
+@pytest.fixture(scope="module")
+def filled(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a store that no test writes to."""
+    folder = tmp_path_factory.mktemp("filled")
+    made = Store(spark, str(folder))
     statement = {"namespace": N, "place": "{}", "dialect": "trino", "level": "full", "temporary": False}
     written(
         made,
@@ -159,7 +167,7 @@ def store(spark: Any, tmp_path: Path) -> Store:
         ],
         pruning=[{"namespace": N, "name": "lake.raw.old", "wave": 1, "reason": "nobody reads it", "money_month": 4.5, "evidence": "9 writes", "confidence": 0.9}],
     )  # fmt: skip
-    return made
+    return folder
 
 
 def published(store: Store, to: Any, *, at: dt.datetime, days: list[dt.date], again: bool = False, **given: Any) -> Any:

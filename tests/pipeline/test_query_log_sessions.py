@@ -106,6 +106,7 @@ def test_the_published_columns_say_what_they_went_through(log: Store) -> None:
     assert told["transformations"][0]["description"] == "through the temporary table v"
 
 
+@pytest.mark.soak
 def test_a_session_across_two_batches_ends_as_in_one(spark: Any, tmp_path: Path, log: Store) -> None:
     """The later half first: its days are judged again when the earlier half comes."""
     rows = [row for case in CASES for row in executed(case)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import functions as F
 from tests.fixtures.pipeline import content, query, rows_of
-from tests.scale import full
+from tests.scale import FULL, full
 
 from headwater.pipeline.query_log import edges, shapes, statements, texts
 from headwater.pipeline.query_log.land import LONGEST, Landed, land
@@ -206,11 +206,12 @@ def test_any_order_and_any_split_end_equal(spark: "SparkSession") -> None:
     parts = Tables(spark)
     for start in range(0, len(mixed), full(20, 40)):
         parts.take(landed(spark, mixed[start : start + full(20, 40)]).rows)
-    backwards = Tables(spark)
-    backwards.take(landed(spark, rows[30:]).rows)
-    backwards.take(landed(spark, rows[:30]).rows)
     assert parts.content() == whole.content()
-    assert backwards.content() == whole.content()
+    if FULL:
+        backwards = Tables(spark)
+        backwards.take(landed(spark, rows[30:]).rows)
+        backwards.take(landed(spark, rows[:30]).rows)
+        assert backwards.content() == whole.content()
     by_text = {row["text"]: row for row in whole.shapes}
     assert "select a from Foo" in by_text
     assert "select a from foo" in by_text

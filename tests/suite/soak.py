@@ -7,7 +7,7 @@ the tests go all the way (tests/scale.py); Hypothesis draws new examples each ti
 import sys
 from pathlib import Path
 
-from tests.suite.stages import ROOT, STAGES, Stage
+from tests.suite.stages import ROOT, STAGES, Stage, script
 
 LIMIT = 1800.0
 HIVE = ROOT / ".tools" / "hive"
@@ -19,7 +19,7 @@ def _python(*words: str) -> tuple[str, ...]:
     return (sys.executable, *words)
 
 
-_NEEDED = ("xxhsum", "corpus", "java", "page", "rabbitmq", "lake", "dbt")
+_NEEDED = ("xxhsum", "corpus", "java", "page", "rabbitmq", "lake", "dbt", "airflow", "prometheus", "chromium")
 _NEEDS = tuple(stage for stage in STAGES if stage.name in _NEEDED)
 
 
@@ -40,8 +40,12 @@ SOAK = (
         "processes",
         tests=tuple(f"tests/acceptance/test_{name}.py" for name in ("receive_processes", "watch", "backup", "restore")),
     ),
-    _soak("repair", tests=("tests/examples/flights/test_flights_repair.py",)),
+    _soak("servers", tests=("tests/acceptance",)),
+    _soak("spark", tests=("tests/capture",)),
+    _soak("api", tests=("tests/api",)),
+    _soak("examples", tests=("tests/examples",)),
     _soak("hostile", tests=("tests/acceptance/test_hostile_commands.py",)),
+    _soak("page", command=script("browse-web")),
     _soak("programs", tests=("tests/contract/test_programs_in_docs.py",)),
     _soak("kill", command=_python("tests/acceptance/test_kill.py", "--rounds", "25")),
     _soak("chaos", command=_python("-m", "tests.chaos", "--rounds", "5", "--seconds", "60")),

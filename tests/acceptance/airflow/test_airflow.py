@@ -185,6 +185,7 @@ def test_a_task_that_dies_without_a_word(airflow: RealAirflow, headwater: Headwa
     assert said == [("produced", "2"), ("failed", "1"), ("started", "2"), ("started", "1")]
 
 
+@pytest.mark.soak
 def test_a_plan_starts_runs_and_an_exported_one_clears_in_them(airflow: RealAirflow, headwater: Headwater) -> None:
     airflow.broken.write_text("")
     week = "2024-01-15..2024-01-21"

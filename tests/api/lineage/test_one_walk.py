@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import pytest
 from tests.events import RUN, dataset, encoded, facet, run_event
+from tests.scale import full
 
 ROOT = Path(__file__).parents[3]
 CASES = ROOT / "tests/cases/lineage"
@@ -215,7 +216,7 @@ def met(answer: dict[str, Any]) -> tuple[set[int], set[tuple[str, str]], set[str
     )
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(full(12, 4)))
 def test_random_worlds(client: Any, seed: int) -> None:
     world = World(seed)
     while world.loops():

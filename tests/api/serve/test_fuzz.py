@@ -28,7 +28,7 @@ from headwater.intake.upkeep.rebuild import fingerprints, rebuild
 from headwater.model.version import event_digest
 from headwater.store.database import Database
 
-SECONDS = float(os.environ.get("HEADWATER_FUZZ_SECONDS") or full(90, 5))
+SECONDS = float(os.environ.get("HEADWATER_FUZZ_SECONDS") or full(90, 3))
 LINEAGE, BATCH = "/api/v1/lineage", "/api/v1/lineage/batch"
 INSIDE = re.compile(
     rb"Traceback|File \"|psycopg|PostgreSQL|sqlstate|\bselect\b.+\bfrom\b|insert into|violates|syntax error at|/src/",
@@ -109,7 +109,7 @@ HOSTILE = [*(text for text in TEXTS if len(text) < 5000), "x" * 7000, *map(str, 
 
 def test_every_parameter_takes_every_hostile_value(seeded: Any) -> None:
     """One at a time, the others as they should be. In the suite each parameter takes a tenth of them, in turns."""
-    step, turn = full(1, 10), 0
+    step, turn = full(1, 20), 0
     for path, method, told in operations(seeded):
         given = told.get("parameters", [])
         fit = {one["name"]: quote(_fit(one["name"]), safe="") for one in given if one["in"] == "path"}
@@ -278,7 +278,7 @@ def test_every_place_of_an_event_takes_every_hostile_value(client: Any, database
 def test_mutated_events(client: Any, database: Database) -> None:
     accepted: list[bytes] = []
 
-    @settings(max_examples=full(720, 96), **HYPOTHESIS)
+    @settings(max_examples=full(720, 60), **HYPOTHESIS)
     @given(event=mutated(), whole_batch=st.booleans())
     def send(event: Any, whole_batch: bool) -> None:
         body = encoded(event)
@@ -354,7 +354,7 @@ def test_large_events(served: Any, database: Database, shape: str) -> None:
     if shape == "a facet of 10 MB":
         event["outputs"][0]["facets"]["documentation"] = facet(description="x\u00e9" * (10 * 1024 * 1024 // 7))
     elif shape == "thousands of inputs":
-        event["inputs"] = [{"namespace": "file", "name": f"/in/{number}"} for number in range(full(50_000, 10_000))]
+        event["inputs"] = [{"namespace": "file", "name": f"/in/{number}"} for number in range(full(50_000, 6_000))]
     elif shape == "20,000 facets":
         event["outputs"][0]["facets"] |= {f"facet {number}": {"a": number} for number in range(20_000)}
     else:

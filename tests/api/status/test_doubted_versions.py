@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.events import RUN, columns, dataset, encoded, facet, run_event, schema
 from tests.fixtures.app import Client
+from tests.scale import full
 
 from headwater.intake.upkeep.rebuild import rebuild
 from headwater.store.database import Database
@@ -263,7 +264,7 @@ class World:
         return {name.strip("/") for name, run in self.holds.items() if (name, run) in wrong}
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(full(12, 4)))
 def test_random_worlds_in_any_order_equal_brute_force(client: Client, database: Database, run: Any, seed: int) -> None:
     world = World(random.Random(seed))
     for number in range(1, 41):

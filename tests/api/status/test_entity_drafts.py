@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.fixtures.app import Client
+from tests.scale import full
 
 from events import facet, run_event
 from headwater.entities.declaration.canonical import document
@@ -311,7 +312,7 @@ def _part(calendar: Any, ordinal: int) -> str:
     return calendar.interval(ordinal)[0].isoformat() if calendar.spec.unit == "hour" else keys.key(calendar, ordinal)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(full(4, 2)))
 def test_what_was_declared_comes_back_from_its_runs(lake: Lake, seed: int) -> None:
     said = gathered([("declared.yaml", declared(seed))])
     events = simulated(said)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.api.status.test_entities import declare
 from tests.fixtures.app import Client
+from tests.scale import full
 
 YAML = "entity: reads\nperiod: {every: day, from: 2024-01-01}\n"
 DAYS = [f"2024-01-0{day}" for day in range(1, 6)]
@@ -45,7 +46,7 @@ def current(client: Client, day: str) -> str:
     return next(str(each["run"]) for each in versions if each["current"])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(full(12, 4)))
 def test_the_last_run_is_current_whatever_clocks_show(reads: Client, seed: int) -> None:
     chance = random.Random(seed)
     senders = [Sender(reads, chance.uniform(-6, 6) * HOUR) for _ in range(4)]

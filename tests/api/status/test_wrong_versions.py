@@ -10,6 +10,7 @@ from tests.api.lineage.correlated import content, tell
 from tests.api.status.test_entities import declare
 from tests.events import RUN, columns, dataset, encoded, facet, run_event, schema
 from tests.fixtures.app import Client
+from tests.scale import full
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
@@ -298,7 +299,7 @@ def test_who_used_no_wrong_column_is_spared(client: Client) -> None:
     assert runs(of_columns(client, 1)["reads"]) == {1, 2, 3, 4, 5, 6}
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(full(12, 4)))
 def test_random_columns_equal_brute_force(client: Client, seed: int) -> None:
     """Cell by cell: a column of a version is wrong if it is condemned, or made from a wrong column of the version that was current."""
     chance = random.Random(seed)
@@ -376,7 +377,7 @@ class World:
         return {name.rsplit("/", 1)[-1] for name, run in self.holds.items() if run in wrong}
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(full(25, 8)))
 def test_random_worlds_equal_brute_force_and_the_plan_mends_them(client: Client, seed: int) -> None:
     world = World(random.Random(seed))
     send(client, *(world.run(world.chance.choice(list(world.jobs))) for _ in range(40)))

@@ -198,7 +198,9 @@ if sys.argv[2] == "stop":
 """
 
 
-@pytest.mark.parametrize(("launcher", "ending"), [("python", "die"), ("spark-submit", "stop")])
+@pytest.mark.parametrize(
+    ("launcher", "ending"), [("python", "die"), pytest.param("spark-submit", "stop", marks=pytest.mark.soak)]
+)
 def test_a_program_is_captured_without_a_line_of_code(launcher: str, ending: str, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "sitecustomize.py").write_text("import os; os.environ['OTHER_SITE'] = 'ran'")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.scale import suite_takes
 
 pytestmark = pytest.mark.spark
 
@@ -27,7 +28,7 @@ slow.write.parquet(sys.argv[1])
 """
 
 
-@pytest.mark.parametrize("who", ["program", "jvm"])
+@pytest.mark.parametrize("who", suite_takes(["program", "jvm"], ["program"]))
 def test_a_killed_program_aborts_itself_and_its_queries(tmp_path: Path, who: str) -> None:
     events = tmp_path / "events.ndjson"
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("HEADWATER_", "OPENLINEAGE"))}

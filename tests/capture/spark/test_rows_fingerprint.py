@@ -154,6 +154,7 @@ def test_strings_count_as_they_are_spelt(spark):
     assert rows_fingerprint(frame).text != rows_fingerprint(spark.sql("select 'A' collate UTF8_LCASE as s")).text
 
 
+@pytest.mark.soak
 def test_many_columns(spark):
     frame = spark.range(3).select(*(F.when(F.col("id") != n % 3, n).alias(f"c{n}") for n in range(200)))
     other = frame.withColumn("c150", F.lit(None).cast("int"))

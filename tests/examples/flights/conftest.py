@@ -10,7 +10,6 @@ import pytest
 from flights_example import EXAMPLE
 from tests.fixtures.demo import Demo
 from tests.fixtures.machine import HEADWATER
-from tests.scale import FULL
 
 
 @pytest.fixture(scope="session")
@@ -39,10 +38,10 @@ def spark(spark_is_local: None) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def repaired(demo: Demo) -> str:
-    """Tell the story of wrong weather, and return its output. The suite tells how a mistake is followed; the whole ends with the rows of before."""
+    """Tell the story of wrong weather, and return its output. It ends with the rows of before."""
     story = [sys.executable, str(EXAMPLE / "repair.py"), "--data", str(demo.data)]
     done = subprocess.run(
-        [*HEADWATER, "jvm", "--", *story, *([] if FULL else ["--nights", "march", "--mistake-only"])],
+        [*HEADWATER, "jvm", "--", *story],
         env=demo.env, capture_output=True, text=True, timeout=1500, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr[-4000:]

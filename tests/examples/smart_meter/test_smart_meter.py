@@ -214,6 +214,7 @@ def test_sparks_queries_are_children_of_the_step_they_ran_in(flow: Flow) -> None
     assert {run["effective_state"] for run in runs} == {"COMPLETED"}
 
 
+@pytest.mark.soak
 def test_without_a_server_the_flow_is_the_same_and_is_reported_later(
     flow: Flow, truth: dict[str, Truth], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

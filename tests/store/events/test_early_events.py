@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.events import RUN, dataset, encoded, run_event, schema
 from tests.fixtures.postgres import empty
+from tests.scale import full
 
 from headwater.intake.events.accept import Arrival, Intake, Receipt
 from headwater.intake.upkeep import retention
@@ -114,7 +115,7 @@ def test_two_servers_whose_clocks_differ_log_it_once(database: Database, run: An
     assert run(fingerprints(database)) == before
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(full(4, 2)))
 def test_any_order_of_clocks_that_are_off_ends_in_the_same_tables(database: Database, run: Any, seed: int) -> None:
     draw = random.Random(seed)
     arrived = []

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from tests.fixtures.postgres import empty
+from tests.scale import full
 from tests.store.lineage.correlated import Told, expected, kept, node, number, tell
 
 from headwater.store.database import Database
@@ -43,7 +44,7 @@ async def told_all(database: Database, some: list[list[Told]], bound: int) -> No
         await tell(database, batch, bound)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(full(60, 20)))
 def test_it_is_what_a_walk_finds(database: Database, run: Any, seed: int) -> None:
     draw = random.Random(seed)
     nodes = draw.choice([4, 8, 20])
@@ -57,7 +58,7 @@ def test_it_is_what_a_walk_finds(database: Database, run: Any, seed: int) -> Non
         assert found[1] == pairs, some
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(full(20, 8)))
 def test_a_question_is_exact_whatever_the_distance(database: Database, run: Any, seed: int) -> None:
     """Also beyond the bound, which is 3 here: a long chain with ways that shorten it."""
     draw = random.Random(seed)

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 import yaml
 from tests.events import dataset, facet, run_event
+from tests.scale import full
 from tests.store.serve.test_schema import fresh
 
 from headwater.entities.time.calendar import Calendar
@@ -134,7 +135,7 @@ ZONES = (
 )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(full(6, 2)))
 def test_periods_begin_when_the_calendar_says(database: Database, run: Any, seed: int) -> None:
     chance = random.Random(seed)
     asked: list[tuple[dict[str, Any], int, dt.datetime]] = []

@@ -5,6 +5,7 @@ import random
 from typing import Any
 
 import pytest
+from tests.scale import full
 from tests.store.status.test_status import Board, says
 
 from headwater.store.database import Database
@@ -39,7 +40,7 @@ def test_a_clock_that_is_a_little_ahead_is_believed(board: Board) -> None:
     assert outcome.corrected_at is None
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(full(8, 3)))
 def test_after_any_history_of_fast_clocks_an_honest_run_is_current(board: Board, seed: int) -> None:
     chance = random.Random(seed)
     for number in range(chance.randint(1, 12)):

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from tests.scale import full
 from tests.store.status.test_status import T0
 
 from headwater.entities.status.marks import Mark, Marks, by_entity, replayed
@@ -176,7 +177,7 @@ def produced(chance: random.Random, number: int) -> Reported:
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(full(4, 2)))
 def test_in_whatever_order_they_come_the_same_is_there(database: Database, run: Any, seed: int) -> None:
     run(apply(database, [File("entities.yaml", DECLARED)], "tests"))
     chance = random.Random(seed)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import TokenError
-from tests.scale import full
+from tests.scale import full, suite_takes
 
 from headwater.columns.script.piece import Piece
 from headwater.columns.script.pieces import pieces
@@ -316,7 +316,7 @@ def test_a_body_in_quotes_reads_as_one_in_dollars(statements: list[str], dialect
     assert [text[piece.start : piece.end] for piece in dollars[1:]] == statements
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", suite_takes(DIALECTS, ["postgres", "tsql"]))
 def test_long_scripts(dialect: str) -> None:
     count = full(10_000, 1_000)
     text = "INSERT INTO t (a) SELECT a FROM u;\n" * count
@@ -324,7 +324,7 @@ def test_long_scripts(dialect: str) -> None:
     assert len(pieces("BEGIN\n" + text + "END;", dialect)) == count
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", suite_takes(DIALECTS, ["postgres", "tsql"]))
 def test_deep_blocks(dialect: str) -> None:
     found = pieces("BEGIN " * 5_000 + "SELECT 1;" + "END; " * 5_000 + "SELECT 2;", dialect)
     assert [told(piece) for piece in found] == ["SELECT 1", "SELECT 2"]

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from tests.scale import full
 
 from headwater.entities.inference.consumed import Consumed, Read, consumed, kind
 from headwater.entities.needs.edges import Edge
@@ -64,7 +65,7 @@ def test_what_was_meant_is_found(down: Instances, up: Instances, text: str, wind
     assert found.confidence == "high"
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(full(40, 12)))
 def test_what_is_proposed_reads_the_same(seed: int) -> None:
     """The proposal for any text is another spelling of it within the observed runs."""
     chosen = random.Random(seed)

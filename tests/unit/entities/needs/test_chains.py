@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from tests.scale import full
 
 from headwater.entities.needs.chains import backward, carried_from, onward
 from headwater.entities.needs.kinds import carried
@@ -17,7 +18,7 @@ def some(chance: random.Random, share: float) -> set[int]:
     return {k for k in range(-5, 60) if chance.random() < share}
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(full(200, 50)))
 def test_steps_onward_and_back(seed: int) -> None:
     chance = random.Random(seed)
     seeds, allowed = some(chance, chance.choice([0.02, 0.05, 0.3])), some(chance, chance.choice([0.3, 0.7, 0.95, 1.0]))
@@ -38,7 +39,7 @@ def test_what_has_no_closed_form_is_not_closed() -> None:
     assert onward(NONE, Ordinals.between(0, 9), 2, 3) == NONE
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(full(200, 50)))
 def test_what_a_snapshot_was_carried_from_is_the_mirror(seed: int) -> None:
     chance = random.Random(seed)
     exist, cuts, wrong = some(chance, 0.7), some(chance, 0.1), some(chance, 0.05)

@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+from tests.scale import full
 
 from headwater.entities.needs.edges import Edge
 from headwater.entities.needs.kinds import Cumulative, Sliding, Snapshot, Static, TimeSeries, carried
@@ -76,7 +77,7 @@ def test_a_carried_snapshot_is_wrong_until_it_is_made_anew() -> None:
     assert kind.repair(bad, exist).ordered
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(full(200, 50)))
 def test_carrying_is_a_walk(seed: int) -> None:
     chance = random.Random(seed)
 
@@ -184,7 +185,7 @@ def test_what_was_last_available_is_what_was_there() -> None:
         now.resolve(k, there)
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(full(50, 16)))
 def test_the_newest_are_the_newest(seed: int) -> None:
     chance = random.Random(seed)
     k = day("2024-03-10")

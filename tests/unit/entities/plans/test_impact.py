@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from tests.scale import full
 from tests.unit.entities.plans import drawn_plans
 
 from headwater.entities.needs.graph import Dependency, Entity, Graph
@@ -157,7 +158,7 @@ def test_tasks_of_one_dag_get_one_plan_in_order() -> None:
     assert written(found.start) == [(DAYS, ["2024-03-12"]), (WEEKS, ["2024-W11"])]
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(full(150, 40)))
 def test_of_several_jobs_it_is_the_plan_of_their_instances(seed: int) -> None:
     chance = random.Random(seed)
     drawn = drawn_plans.asked(chance)

@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from tests.scale import full
 from tests.unit.entities.status.drawn_versions import World, drawn_graph, retracted
 
 from headwater.entities.needs.graph import Dependency, Entity, Graph
@@ -72,7 +73,7 @@ def check(seed: int, steps: int, *, informed: bool, tables: float = 0.0) -> tupl
     return steps, compared, over
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", range(full(6, 2)))
 def test_it_is_what_the_versions_say(block: int) -> None:
     """If all is recorded, the marks equal the versions' own answer; if little is, they are never less than it."""
     compared = exact = 0

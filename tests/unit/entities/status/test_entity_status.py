@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 
 import pytest
+from tests.scale import full
 
 from headwater.entities.status.marks import Mark, Marks
 from headwater.entities.status.transitions import (
@@ -241,7 +242,7 @@ def drawn(chance: random.Random) -> Ordinals:
     return Ordinals.of([k for k in range(12) if chance.random() < chance.choice([0.2, 0.9])])
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(full(4, 2)))
 def test_it_is_what_happens_to_each_instance(block: int) -> None:
     assert sum(check(seed, 60) for seed in range(block * 8, block * 8 + 8)) > 300
 

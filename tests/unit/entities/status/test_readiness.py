@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.scale import full
 from tests.unit.entities.status.readiness_by_hand import ByHand, World, marks, world
 
 from headwater.entities.needs.graph import Dependency, Entity, Graph, Minimum
@@ -169,7 +170,7 @@ def check(seed: int) -> tuple[int, Counter[str]]:
     return count, seen
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", range(full(6, 2)))
 def test_random_entities_agree_with_instances_looked_at_one_by_one(block: int) -> None:
     assert sum(check(seed)[0] for seed in range(block * 10, block * 10 + 10)) > 0
 
@@ -407,7 +408,7 @@ def at(drawn: World, name: str, ordinal: int, known: dict[str, Marks]) -> Readin
     return readiness(drawn.graph, name, ordinal, known, drawn.now, due=drawn.due)
 
 
-@pytest.mark.parametrize("block", range(3))
+@pytest.mark.parametrize("block", range(full(3, 1)))
 def test_laws(block: int) -> None:
     """Each input read is needed; each blocker is reported; more right instances never harm; and an unrelated entity changes nothing."""
     for seed in range(50_000 + block * 15, 50_000 + block * 15 + 15):

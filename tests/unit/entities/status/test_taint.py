@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterable
 
 import pytest
+from tests.scale import full
 from tests.unit.entities.status.drawn_graphs import Instance, World, circular, reached, world
 
 from headwater.entities.needs.graph import Dependency, Entity, Graph
@@ -115,7 +116,7 @@ def explained(
     assert answer.why(name, 10**9) == []
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", range(full(10, 3)))
 def test_it_is_what_a_walk_from_instance_to_instance_finds(block: int) -> None:
     assert sum(check(seed) for seed in range(block * 14, block * 14 + 14)) > 0
 
@@ -244,7 +245,7 @@ def drawn_with_roots(seed: int) -> tuple[random.Random, World, dict[str, Ordinal
     return None if drawn is None else (chance, drawn, roots(chance, drawn), roots(chance, drawn))
 
 
-@pytest.mark.parametrize("block", range(3))
+@pytest.mark.parametrize("block", range(full(3, 1)))
 def test_of_two_incidents_is_wrong_what_is_of_either(block: int) -> None:
     """A retraction clears just the marks that only the retracted incident explains."""
     for seed in range(10_000 + block * 20, 10_000 + block * 20 + 20):
@@ -264,7 +265,7 @@ def test_of_two_incidents_is_wrong_what_is_of_either(block: int) -> None:
             assert root.ordinal not in one.get(root.entity, NONE), seed
 
 
-@pytest.mark.parametrize("block", range(2))
+@pytest.mark.parametrize("block", range(full(2, 1)))
 def test_an_entity_that_is_not_related_changes_nothing(block: int) -> None:
     for seed in range(20_000 + block * 20, 20_000 + block * 20 + 20):
         if (case := drawn_with_roots(seed)) is None:
@@ -280,7 +281,7 @@ def test_an_entity_that_is_not_related_changes_nothing(block: int) -> None:
             }, seed
 
 
-@pytest.mark.parametrize("seed", range(30_000, 30_030))
+@pytest.mark.parametrize("seed", range(30_000, 30_000 + full(30, 10)))
 def test_who_is_wrong_because_of_one_has_it_among_its_suspects(seed: int) -> None:
     if (case := drawn_with_roots(seed)) is None:
         return

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from test_edges import built
+from tests.scale import full
 from tests.unit.entities.time.drawn import CRONS, ODD, calendar
 from tests.unit.entities.time.periods_by_hand import periods
 
@@ -65,7 +66,7 @@ def test_texts_and_ordinals_are_a_bijection(seed: int) -> None:
     assert [keys.ordinal(made, text) for text in texts] == some
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(full(20, 8)))
 def test_the_laws_of_cover(seed: int) -> None:
     chance = random.Random(seed)
     around = dt.date(2024, 3, 20)

@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from tests.scale import full
 from tests.unit.entities.time.drawn_tables import Drawn, other, table
 
 from headwater.entities.needs.edges import Edge
@@ -108,7 +109,7 @@ def compared(chance: random.Random, drawn: Drawn, edge: Edge, pairs: set[tuple[i
     return len(downs) + end - first + 40
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(full(40, 12)))
 def test_random_tables_agree_with_pairs(seed: int) -> None:
     check(seed)
 

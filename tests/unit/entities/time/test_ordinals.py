@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from tests.scale import full
 
 from headwater.entities.time.ordinals import NONE, Bool, Int, Ordinals
 from headwater.entities.time.spans import Spans
@@ -14,7 +15,7 @@ def drawn(chance: random.Random) -> tuple[Ordinals, set[int]]:
     return Ordinals(runs), {n for a, b in runs for n in range(a, b)}
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", range(full(300, 80)))
 def test_they_are_sets(seed: int) -> None:
     chance = random.Random(seed)
     (a, x), (b, y), (c, z) = (drawn(chance) for _ in range(3))
@@ -74,7 +75,7 @@ def test_a_set_costs_its_runs() -> None:
     assert (whole & whole.shift(1)).runs == 1
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", range(full(300, 80)))
 def test_a_map_and_its_inverse(seed: int) -> None:
     """Any bounds that never go back, with intervals that are empty, far apart, or overlap."""
     chance = random.Random(seed)
