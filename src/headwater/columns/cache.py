@@ -34,7 +34,7 @@ _Where = tuple[bytes, str, str, tuple[str, ...], frozenset[str], bool, Conventio
 """The context that a result depends on beside its text: the catalog's version and the session's defaults."""
 _State = tuple[
     str, str, tuple[str, ...], frozenset[str], bool, Conventions,
-    dict[TableName, Schema], frozenset[TableName], frozenset[TableName], frozenset[TableName],
+    dict[TableName, Schema], frozenset[TableName], frozenset[TableName], frozenset[TableName], dict[str, tuple[str, ...]],
 ]  # fmt: skip
 
 
@@ -214,6 +214,7 @@ def _state(session: Session) -> _State:
         frozenset(session.temporary),
         frozenset(session.dropped),
         frozenset(session.forgotten),
+        dict(session.types),
     )
 
 
@@ -221,5 +222,5 @@ def _session(state: _State) -> Session:
     """A session as one was."""
     found = Session(*state[:6])
     found.tables, found.temporary = dict(state[6]), set(state[7])
-    found.dropped, found.forgotten = set(state[8]), set(state[9])
+    found.dropped, found.forgotten, found.types = set(state[8]), set(state[9]), dict(state[10])
     return found

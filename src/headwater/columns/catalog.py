@@ -6,8 +6,10 @@ Names are matched without case where the dialect does so, and by their last part
 import re
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
+from types import MappingProxyType
 
 from headwater.columns.dialect import EXTERNAL, fold, rules
+from headwater.columns.nested import Inner, nested_fields
 from headwater.columns.result import TableName
 
 _REMEMBERED = 100_000
@@ -17,19 +19,27 @@ class Schema:
     """One table: its name and columns as the catalog spells them, and `keys`, the same as the dialect folds them.
 
     `own`: the keys of columns whose values the table makes itself, which an INSERT by place may pass over.
+    `fields`: those inside columns that are structs, or arrays of them, by key: (name, its own fields) in order.
     `doubt`: why the list may not be right, where a statement that was understood in part made it; "" otherwise.
     """
 
-    __slots__ = ("columns", "doubt", "keys", "name", "own", "positions")
+    __slots__ = ("columns", "doubt", "fields", "keys", "name", "own", "positions")
 
     def __init__(
-        self, name: TableName, columns: Iterable[str], dialect: str, own: Iterable[str] = (), doubt: str = ""
+        self,
+        name: TableName,
+        columns: Iterable[str],
+        dialect: str,
+        own: Iterable[str] = (),
+        doubt: str = "",
+        fields: Mapping[str, Inner] = MappingProxyType({}),
     ) -> None:
         rule = rules(dialect)
         self.name = name
         self.doubt = doubt
         self.columns = tuple(columns)
         self.own = frozenset(own)
+        self.fields = dict(fields)
         upper = rule.fold == "upper" and not rule.insensitive
         same = rule.fold == "same" and not rule.insensitive
         self.keys = self.columns if same else tuple(one.upper() if upper else one.lower() for one in self.columns)
@@ -42,13 +52,13 @@ class Schema:
         return isinstance(other, Schema) and self._fields() == other._fields()
 
     def _fields(self) -> tuple[object, ...]:
-        return self.name, self.columns, self.keys, self.own, self.doubt
+        return self.name, self.columns, self.keys, self.own, self.doubt, self.fields
 
     def __hash__(self) -> int:
         return hash((self.name, self.columns))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (self.name, self.columns, self.keys, self.positions, self.own, self.doubt)
+        return _restore, (self.name, self.columns, self.keys, self.positions, self.own, self.doubt, self.fields)
 
 
 def _restore(
@@ -58,9 +68,10 @@ def _restore(
     positions: dict[str, int],
     own: frozenset[str] = frozenset(),
     doubt: str = "",
+    fields: Mapping[str, Inner] = MappingProxyType({}),
 ) -> Schema:
     found = Schema.__new__(Schema)
-    found.doubt = doubt
+    found.doubt, found.fields = doubt, dict(fields)
     found.name, found.columns, found.keys, found.positions, found.own = name, columns, keys, positions, own
     return found
 
@@ -83,7 +94,13 @@ class Catalog:
             listed = tuple(columns)
             if not parts or not listed:
                 continue
-            schema = Schema(parts, listed, dialect)
+            typed = columns.items() if isinstance(columns, Mapping) else ()
+            fields = {
+                fold(name, True, rules(dialect)) if not rules(dialect).insensitive else name.lower(): inner
+                for name, kind in typed
+                if isinstance(kind, str) and (inner := nested_fields(kind, dialect))
+            }
+            schema = Schema(parts, listed, dialect, fields=fields)
             self._exact[table_key(parts)] = schema
             self._by_last.setdefault(parts[-1].lower(), []).append(schema)
 
@@ -95,6 +112,11 @@ class Catalog:
         if found is None:
             tables: dict[str | TableName, Iterable[str]] = {one.name: one.columns for one in self._exact.values()}
             found = self._others[dialect] = Catalog(tables, dialect)
+            for one in self._exact.values():
+                if one.fields:
+                    places = dict(zip(one.keys, range(len(one.keys)), strict=True))
+                    other = found._exact[table_key(one.name)]
+                    other.fields = {other.keys[places[key]]: inner for key, inner in one.fields.items()}
         return found
 
     def __len__(self) -> int:
@@ -104,7 +126,9 @@ class Catalog:
     def version(self) -> bytes:
         """Equal for catalogs of the same tables in the same order. Made at the first call, of all of them."""
         if not self._version:
-            known = [(one.name, one.columns, one.keys) for listed in self._by_last.values() for one in listed]
+            known = [
+                (one.name, one.columns, one.keys, one.fields) for listed in self._by_last.values() for one in listed
+            ]
             self._version = blake2b(repr(known).encode("utf-8", "surrogatepass"), digest_size=16).digest()
         return self._version
 
@@ -143,10 +167,17 @@ class GrowingCatalog(Catalog):
         self._exact = dict(known._exact)
         self._by_last = {last: list(schemas) for last, schemas in known._by_last.items()}
 
-    def record(self, name: TableName, columns: Iterable[str], own: Iterable[str] = (), doubt: str = "") -> None:
-        """Give a table its columns, in place of those it had. `doubt`: see `Schema`."""
+    def record(
+        self,
+        name: TableName,
+        columns: Iterable[str],
+        own: Iterable[str] = (),
+        doubt: str = "",
+        fields: Mapping[str, Inner] = MappingProxyType({}),
+    ) -> None:
+        """Give a table its columns, in place of those it had. `doubt`, `fields`: see `Schema`."""
         self.forget(name)
-        schema = Schema(name, columns, self.dialect, own, doubt)
+        schema = Schema(name, columns, self.dialect, own, doubt, fields)
         self._exact[table_key(name)] = schema
         self._by_last.setdefault(name[-1].lower(), []).append(schema)
 

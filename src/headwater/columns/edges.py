@@ -67,7 +67,8 @@ class Lineage(msgspec.Struct, frozen=True):
         """
         if view not in {"all", "direct", "value"}:
             raise ValueError(f"no view is called {view!r}; there are all, direct and value")
-        found = dict.fromkeys(edge for one in self.statements for edge in _edges(one))
+        made = fields_made(self.statements)
+        found = dict.fromkeys(edge for one in self.statements for edge in _edges(one, made))
         return [
             edge
             for edge in found
@@ -143,16 +144,20 @@ _GUESSED = 0.5
 """The confidence of an edge in a statement whose tables were read off its words."""
 
 
-def _edges(statement: Statement) -> Iterator[Edge]:
+def _edges(statement: Statement, made: frozenset[ColumnName]) -> Iterator[Edge]:
     certain = 1.0 if statement.level in {Level.FULL, Level.PARTIAL} else _GUESSED
     for flow in statement.flows:
         target = flow.target or ()
         for place, output in enumerate(flow.columns, 1):
             name = ColumnName(target, output.name or f"(column {place})")
             for one in output.inputs:
-                yield from _edge(one, name, one.kinds, certain)
+                yield from _edge(one, name, one.kinds, certain, made)
+            for path, inputs in output.fields:
+                if not path.endswith("*"):
+                    for one in inputs:
+                        yield from _edge(one, ColumnName(target, f"{name.column}.{path}"), one.kinds, certain, made)
         for one in flow.rows:
-            yield from _edge(one, ColumnName(target, ROWS), one.kinds, certain)
+            yield from _edge(one, ColumnName(target, ROWS), one.kinds, certain, made)
     for guess in statement.unresolved:
         for index, place, bits in guess.outputs:
             flow = statement.flows[index]
@@ -160,11 +165,28 @@ def _edges(statement: Statement) -> Iterator[Edge]:
             share = guess.confidence
             for nth, candidate in enumerate(guess.candidates or (Input((), guess.name, 0),)):
                 rest = (1 - share) / max(len(guess.candidates) - 1, 1)
-                yield from _edge(candidate, ColumnName(flow.target or (), column), bits, share if nth == 0 else rest)
+                yield from _edge(
+                    candidate, ColumnName(flow.target or (), column), bits, share if nth == 0 else rest, made
+                )
 
 
-def _edge(source: Input, target: ColumnName, bits: int, confidence: float) -> Iterator[Edge]:
-    for kind in kinds.transformations(bits):
-        yield Edge(
-            ColumnName(source.table, source.field), target, kind.subtype, bool(kind.masking), round(confidence, 3)
-        )
+def _edge(
+    source: Input, target: ColumnName, bits: int, confidence: float, made: frozenset[ColumnName]
+) -> Iterator[Edge]:
+    for path, used in source.paths or ((source.path, bits),):
+        field = ColumnName(source.table, f"{source.field}.{path}")
+        column = field if field in made else ColumnName(source.table, source.field)
+        for kind in kinds.transformations(used):
+            yield Edge(column, target, kind.subtype, bool(kind.masking), round(confidence, 3))
+
+
+def fields_made(statements: Iterable[Statement]) -> frozenset[ColumnName]:
+    """The fields inside columns that statements make, as `who.segment`."""
+    return frozenset(
+        ColumnName(flow.target or (), f"{output.name}.{path}")
+        for one in statements
+        for flow in one.flows
+        for output in flow.columns
+        for path, _ in output.fields
+        if not path.endswith("*")
+    )

@@ -4,7 +4,7 @@ Lowering (`expression`, `query`, `statement`) writes it once; resolving (`resolv
 keys (`dialect.fold`), never schemas, so it can be stored, sent and cached: plain structs that pickle and that msgspec encodes (`encode`, `decode`).
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -21,10 +21,40 @@ class _Node(msgspec.Struct, array_like=True, tag=True, gc=False):
 
 
 class Expression(msgspec.Struct, array_like=True, gc=False):
-    """The inputs of an expression's value: references, and subqueries as (query, use, how it stands)."""
+    """The inputs of an expression's value: references, and subqueries as (query, use, how it stands).
+
+    `taken`: fields of values that are no column, as (value, path, use). `fields`: those of the value itself, where the text tells them.
+    """
 
     references: list[Reference] = []
     subqueries: list[tuple["Query", int, int]] = []
+    taken: list[tuple["Expression", str, int]] = []
+    fields: "Fields | None" = None
+
+
+class Fields(msgspec.Struct, array_like=True, gc=False):
+    """The fields of a value: those the text gives, in order, and those that other values have (`like`), each with the use made of them.
+
+    `deciding`: what decides about each of them. `names`: the fields' new names by place: of a cast, or of a list of columns; `by_name`: a cast
+    that goes by name; `type_name`: a type that the session knows. `without`: fields of `like` that it lacks. `keyed`: its fields are a map's
+    entries. `by_place`: the fields of `like` meet by their places, under the names of the first.
+    """
+
+    given: list[tuple[str, Expression]] = []
+    like: list[tuple[Expression, int]] = []
+    deciding: Expression | None = None
+    names: list[Any] = []
+    without: list[str] = []
+    keyed: bool = False
+    by_name: bool = False
+    by_place: bool = False
+    type_name: str = ""
+
+
+ELEMENT = -1
+"""The use of a value in an array or map when one of its elements is meant: a column's is TRANSFORMED, one made in the query stays what it is."""
+ANY = "[]"
+"""The step of a path into an array or map at a place that is not known; `[0]` is the first, and `#0` a struct's first field."""
 
 
 class Star(msgspec.Struct, array_like=True, gc=False):
@@ -38,13 +68,12 @@ class Star(msgspec.Struct, array_like=True, gc=False):
 
 
 class Projection(msgspec.Struct, array_like=True, gc=False):
-    """An output: its name, its value; or a star. `fields`: those of a struct it makes, which can be taken out again.
+    """An output: its name, its value; or a star.
     `aggregates`: GROUP BY ALL leaves it out (set only where there is one). `named`: the text gives the name, not the product: others may use it."""
 
     name: str
     value: Expression
     star: Star | None = None
-    fields: list[tuple[str, Expression]] = []
     aggregates: bool = False
     named: bool = True
 
@@ -79,13 +108,15 @@ class Nested(_Node):
 class Generated(_Node):
     """Rows made of values: UNNEST, explode, FLATTEN, a table function. Every column is made of all of the arguments.
 
-    `columns`: their names where known, each made of `each` at its place if that is given; `open_ended`: others may exist.
+    `columns`: their names where known, each made of `each` at its place if that is given; `open_ended`: others may exist. `spread`: the fields of
+    an element become the columns.
     """
 
     value: Expression
     columns: list[str]
     open_ended: bool
     each: list[Expression] = []
+    spread: bool = False
 
 
 class Pivoted(_Node):
@@ -196,6 +227,8 @@ class WriteForm(_Node):
     action: str
     query: Query
     by_name: bool = False
+    by_place: bool = False
+    type_name: str = ""
     temporary: bool = False
     creates: bool = False
     view: Literal["", "view", "materialized", "ephemeral"] = ""
@@ -240,7 +273,8 @@ another."""
 
 class ChangeForm(_Node):
     """A change of tables themselves: (action, table, other or ()). `columns`: those a CREATE TABLE declares.
-    `own`: those of `columns` whose values the table makes itself. `edits`: what happens to columns of the first table."""
+    `own`: those of `columns` whose values the table makes itself. `edits`: what happens to columns of the first table. `types`: the fields of
+    columns that have some, as in `Fields.names`."""
 
     changes: list[tuple[str, Parts, Parts]]
     columns: list[str] | None = None
@@ -248,10 +282,11 @@ class ChangeForm(_Node):
     reads: list[Query] = []
     own: list[str] = []
     edits: list[Edit] = []
+    types: list[tuple[str, Any]] = []
 
 
 class SessionForm(_Node):
-    """USE, SET search_path, SET variable."""
+    """USE, SET search_path, SET variable, CREATE TYPE (its name, its fields)."""
 
     what: str
     values: Parts

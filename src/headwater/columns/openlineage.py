@@ -5,7 +5,7 @@ omitted: columns that only a schema determines (`*`) and unresolved names; their
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -77,10 +77,12 @@ def _location(path: str, base: str | None) -> DatasetName:
 
 def facets(
     statement: Statement, dialect: str = "", namespace: str = "", query: str = "", base: str | None = None,
-    through: Mapping[TableName, Sequence[str]] = MappingProxyType({}),
+    through: Mapping[TableName, Sequence[str]] = MappingProxyType({}), made: Container[tuple[TableName, str]] = frozenset(),
 ) -> Facets:  # fmt: skip
     """Inputs, outputs with their facets, and the `sql` facet of the job (`query` is the statement's text; no facet without it).
 
+    A field inside an output is an output of its own (`who.segment`), as Spark capture has it. `made`: the fields of tables that are outputs of
+    their own elsewhere in what is reported: a read of one names it; else it names the column.
     `through`: of tables that are read through temporary tables only, the names of those.
     """
     known: dict[TableName, DatasetName] = {}
@@ -107,7 +109,9 @@ def facets(
             outputs.setdefault(name(flow.target), {})
     for target, flows in merged.items():
         if any(flow.columns or flow.rows for flow in flows):
-            outputs[target]["columnLineage"] = _column_lineage(flows, name, _unknown(statement), between)
+            outputs[target]["columnLineage"] = _column_lineage(
+                flows, _Sources(name, between, made), _unknown(statement)
+            )
         if any(flow.action == "OVERWRITE" for flow in flows):
             outputs[target]["lifecycleStateChange"] = {"lifecycleStateChange": "OVERWRITE"}
     for change in statement.changes:
@@ -135,9 +139,29 @@ def _unknown(statement: Statement) -> set[str]:
     }
 
 
-def _column_lineage(
-    flows: list[Flow], name: Any, unknown: set[str], between: Mapping[DatasetName, str]
-) -> dict[str, Any]:
+class _Sources:
+    """The naming of what feeds a column. `between`, `made`: see `facets`."""
+
+    def __init__(
+        self,
+        name: Callable[[TableName], DatasetName],
+        between: Mapping[DatasetName, str],
+        made: Container[tuple[TableName, str]],
+    ) -> None:
+        self.name, self.between, self.made = name, between, made
+
+    def parts(self, one: Input) -> list[Input]:
+        """An input as its fields, as far as they are outputs elsewhere."""
+        found = [Input(one.table, one.field, bits, path) for path, bits in one.paths or ((one.path, one.kinds),)]
+        return [
+            Input(each.table, f"{each.field}.{each.path}", each.kinds)
+            if each.path and (each.table, f"{each.field}.{each.path}") in self.made
+            else each
+            for each in found
+        ]
+
+
+def _column_lineage(flows: list[Flow], sources: _Sources, unknown: set[str]) -> dict[str, Any]:
     """One facet of all that goes into one target: inputs of the same column are one, with the kinds of all.
 
     A field without inputs says that nothing feeds it, so one of the `unknown` is left out then.
@@ -148,21 +172,24 @@ def _column_lineage(
         for output in flow.columns:
             if output.name and output.name != "*":
                 fields.setdefault(output.name, []).extend(output.inputs)
+                for path, inputs in output.fields:
+                    if not path.endswith("*"):
+                        fields.setdefault(f"{output.name}.{path}", []).extend(inputs)
         rows += flow.rows
-    told = {field: _input_fields(inputs, name, between) for field, inputs in fields.items()}
+    told = {field: _input_fields(inputs, sources) for field, inputs in fields.items()}
     body: dict[str, Any] = {
         "fields": {field: {"inputFields": made} for field, made in told.items() if made or field not in unknown}
     }
-    whole = _input_fields(rows, name, between)
+    whole = _input_fields(rows, sources)
     return body | {"dataset": whole} if whole else body
 
 
-def _input_fields(inputs: list[Input], name: Any, between: Mapping[DatasetName, str]) -> list[dict[str, Any]]:
+def _input_fields(inputs: list[Input], sources: _Sources) -> list[dict[str, Any]]:
     merged: dict[tuple[DatasetName, str], Input] = {}
-    for one in inputs:
+    for one in (part for each in inputs for part in sources.parts(each)):
         if one.field == "*" or not one.table:
             continue
-        key = (name(one.table), one.field)
+        key = (sources.name(one.table), one.field)
         known = merged.get(key)
         if known is not None:
             path = one.path if one.path == known.path else ""
@@ -179,7 +206,7 @@ def _input_fields(inputs: list[Input], name: Any, between: Mapping[DatasetName, 
                     "type": kind.type,
                     "subtype": kind.subtype,
                     "description": ", ".join(
-                        filter(None, (f"from {one.path} in it" if one.path else "", between.get(dataset, "")))
+                        filter(None, (f"from {one.path} in it" if one.path else "", sources.between.get(dataset, "")))
                     ),
                     "masking": kind.masking,
                 }

@@ -150,7 +150,7 @@ def _share(session: Session, catalog: GrowingCatalog, place: str, statements: Se
         catalog.forget(name)
     for name, schema in session.tables.items():
         if name not in session.temporary:
-            catalog.record(schema.name, schema.columns, schema.own, guessed.get(table_key(name), ""))
+            catalog.record(schema.name, schema.columns, schema.own, guessed.get(table_key(name), ""), schema.fields)
 
 
 def _needs(parsed: Sequence[_Parsed]) -> list[set[int]]:

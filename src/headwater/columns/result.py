@@ -45,6 +45,8 @@ class Input(msgspec.Struct, frozen=True, order=True):
     field: str
     kinds: int
     path: str = ""
+    paths: tuple[tuple[str, int], ...] = ()
+    """The paths of its uses with their kinds, where they disagree."""
 
     @property
     def transformations(self) -> tuple[Transformation, ...]:
@@ -52,10 +54,15 @@ class Input(msgspec.Struct, frozen=True, order=True):
 
 
 class Output(msgspec.Struct, frozen=True):
-    """An output column of a statement, in its position, and its dependencies. `name` "*": columns that only a schema determines."""
+    """An output column of a statement, in its position, and its dependencies. `name` "*": columns that only a schema determines.
+
+    `fields`: those inside a struct, an array or a map that the statement makes, by path (`a`, `deep.b`), each with its own inputs.
+    A path that ends in `*` means every other field there: the field of that name of each of its inputs.
+    """
 
     name: str
     inputs: tuple[Input, ...]
+    fields: tuple[tuple[str, tuple[Input, ...]], ...] = ()
 
 
 class Flow(msgspec.Struct, frozen=True):

@@ -53,6 +53,8 @@ class Session:
         self.tables: dict[TableName, Schema] = {}
         self.temporary: set[TableName] = set()
         self.dropped: set[TableName] = set()
+        self.types: dict[str, tuple[str, ...]] = {}
+        """The fields of composite types that statements made."""
         self.forgotten: set[TableName] = set()
         """Tables whose columns a statement changed in a way that is not known: what the catalog has of them is old."""
 

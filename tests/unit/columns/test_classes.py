@@ -17,7 +17,7 @@ CLASSES: dict[str, list[dict[str, Any]]] = yaml.safe_load(FILE.read_text(encodin
 CASES = [(name, case) for name, cases in CLASSES.items() for case in cases]
 
 
-def _input(one: Input) -> str:
+def as_words(one: Input) -> str:
     kinds = "+".join(found.subtype for found in one.transformations)
     return f"{'.'.join((*one.table, one.field))}{':' + one.path if one.path else ''} {kinds}"
 
@@ -27,13 +27,13 @@ def said(statement: Statement) -> dict[str, Any]:
     columns: dict[str, set[str]] = {}
     for flow in statement.flows:
         for output in flow.columns:
-            columns.setdefault(output.name, set()).update(_input(one) for one in output.inputs)
+            columns.setdefault(output.name, set()).update(as_words(one) for one in output.inputs)
     told = {
         "reads": [".".join(name) for name in statement.reads],
         "writes": [".".join(name) for name in statement.writes],
         "columns": {name: sorted(inputs) for name, inputs in columns.items()},
-        "rows": sorted({_input(one) for flow in statement.flows for one in flow.rows}),
-        "open": {left.name: [_input(one) for one in left.candidates] for left in statement.unresolved},
+        "rows": sorted({as_words(one) for flow in statement.flows for one in flow.rows}),
+        "open": {left.name: [as_words(one) for one in left.candidates] for left in statement.unresolved},
         "partitions": [f"{'.'.join(table)} {part}" for table, part in statement.partitions],
         "warnings": list(statement.warnings),
     }

@@ -112,3 +112,27 @@ def test_the_example_of_the_docs() -> None:
         "RAW.ORDERS.DAY → MART.DAILY.DAY IDENTITY False 1.0",
         "RAW.ORDERS.AMOUNT → MART.DAILY.TOTAL AGGREGATION False 1.0",
     ]
+
+
+def test_a_field_that_the_text_makes_is_a_column_of_its_own() -> None:
+    found = lineage(
+        "create table t as select struct(a, b) as k from f; create table u as select k.a as x, k from t", "spark"
+    )
+    edges = {(str(edge.source), str(edge.target), edge.kind) for edge in found.edges("direct")}
+    assert edges == {
+        ("f.a", "t.k", "TRANSFORMATION"),
+        ("f.b", "t.k", "TRANSFORMATION"),
+        ("f.a", "t.k.a", "IDENTITY"),
+        ("f.b", "t.k.b", "IDENTITY"),
+        ("t.k.a", "u.x", "IDENTITY"),
+        ("t.k", "u.k", "IDENTITY"),
+    }
+    other = lineage("create table u as select k.a as x from t", "spark", {"t": {"k": "struct<a:int>"}})
+    assert [(str(edge.source), str(edge.target)) for edge in other.edges()] == [("t.k", "u.x")]
+
+
+def test_the_fields_of_a_schema_are_what_a_star_means() -> None:
+    found = lineage(
+        "insert into u select k.* from t", "bigquery", {"t": {"k": "STRUCT<p INT64, q ARRAY<STRUCT<r INT64>>>"}}
+    )
+    assert [edge.target.column for edge in found.edges()] == ["p", "q"]

@@ -8,6 +8,7 @@ import pytest
 
 from headwater.client import event
 from headwater.columns import Statement, analyse
+from headwater.columns.edges import fields_made
 from headwater.columns.openlineage import facets, is_path, names
 from headwater.intake.events.project import Projector
 from headwater.model.event import read
@@ -160,3 +161,20 @@ def test_the_server_takes_it_in() -> None:
         "job:sql:load",
     }
     assert changes.of(ReportColumnRow)
+
+
+def test_a_field_inside_a_struct_is_an_output_as_spark_capture_calls_it() -> None:
+    made, read = analyse(
+        "create table t as select struct(a, struct(b)) as k from f; create table u as select k.a as x from t", "spark"
+    )
+    (output,) = facets(made, "spark").outputs.values()
+    fields = output["columnLineage"]["fields"]
+    assert {name: [one["field"] for one in found["inputFields"]] for name, found in fields.items()} == {
+        "k": ["a", "b"],
+        "k.a": ["a"],
+        "k.col2": ["b"],
+        "k.col2.b": ["b"],
+    }
+    for known, field in ((fields_made([made]), "k.a"), (frozenset(), "k")):
+        (output,) = facets(read, "spark", made=known).outputs.values()
+        assert [one["field"] for one in output["columnLineage"]["fields"]["x"]["inputFields"]] == [field]

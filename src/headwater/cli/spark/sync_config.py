@@ -167,7 +167,7 @@ def _schemas(path: Path, dialect: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, columns in schemas.read(path, dialect).items():
         parts = (name,) if isinstance(name, str) else name
-        found[".".join(_quoted(part) for part in parts)] = columns
+        found[".".join(_quoted(part) for part in parts)] = list(columns)
     return found
 
 

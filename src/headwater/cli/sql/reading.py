@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from headwater.capture.dbt.project import DbtProject, Dependent
+    from headwater.cli.sql.schemas import Tables
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -170,7 +171,7 @@ def _views(schemas: tuple[Path, ...]) -> str:
     )
 
 
-def _tables(dialect: str, schemas: tuple[Path, ...]) -> dict[str | tuple[str, ...], list[str]]:
+def _tables(dialect: str, schemas: tuple[Path, ...]) -> Tables:
     """Read the columns of tables; the dialect is checked before."""
     from headwater.cli.sql.schemas import read
     from headwater.columns.dialect import rules
@@ -179,7 +180,7 @@ def _tables(dialect: str, schemas: tuple[Path, ...]) -> dict[str | tuple[str, ..
         rules(dialect)
     except ValueError as error:
         raise InvalidQuestion(str(error)) from error
-    tables: dict[str | tuple[str, ...], list[str]] = {}
+    tables: Tables = {}
     for path in schemas:
         tables |= read(path, dialect)
     return tables

@@ -11,7 +11,8 @@ from typing import Any
 from headwater.capture.dbt.manifest import catalog_columns, contract_columns
 from headwater.errors import InvalidQuestion
 
-Tables = dict[str | tuple[str, ...], list[str]]
+Tables = dict[str | tuple[str, ...], list[str] | dict[str, str]]
+"""Columns by table; with their types where a file gives them, for the fields of structs."""
 _SHAPE = 'write tables as {"db.table": ["column", …]} or {"db.table": {"column": "type"}}'
 
 
@@ -123,7 +124,9 @@ def views(path: Path) -> dict[str, str]:
     return {str(name): text for name, text in content.items() if isinstance(text, str)}
 
 
-def _columns(path: Path, table: str, columns: Any) -> list[str]:
+def _columns(path: Path, table: str, columns: Any) -> list[str] | dict[str, str]:
+    if isinstance(columns, dict) and all(isinstance(one, str) and one for one in (*columns, *columns.values())):
+        return columns
     if isinstance(columns, dict):
         columns = list(columns)
     if not isinstance(columns, list):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headwater.capture.dbt.project import Dependent
-    from headwater.columns import Flow, Input, Statement
+    from headwater.columns import Flow, Input, Output, Statement
     from headwater.model.lineage import Transformation
 
 Line = list[tuple[str, str]]
@@ -56,8 +56,10 @@ def name(table: Sequence[str]) -> str:
 
 
 def column(one: "Input") -> str:
-    """Return `table.column`, with the path inside the column if it is known."""
-    return (f"{name(one.table)}." if one.table else "") + one.field + (f" (at {one.path})" if one.path else "")
+    """Return `table.column`, with the paths inside the column if they are known."""
+    paths = [path for path, _ in one.paths] or [one.path]
+    inside = f" (at {', '.join(paths)})" if all(paths) else ""
+    return (f"{name(one.table)}." if one.table else "") + one.field + inside
 
 
 # -- for people --
@@ -111,10 +113,25 @@ def _flow(statement: "Statement", index: int, flow: "Flow") -> Iterator[Line]:
         for row, made in enumerate([_source(*one, source_width) for one in sources] or [[("(no column)", "dim")]]):
             branch = ("  └─ " if last else "  ├─ ") if row == 0 else ("     " if last else "  │  ")
             yield [(branch, "dim"), (f"{'' if row else label:<{width}} ", ""), *made]
+        yield from _fields(flow.columns[place], last)
     deciding = _sources(flow.rows, open_names.get(-1, ()))
     source_width = _width([text for text, _ in deciding])
     for row, (text, transformations) in enumerate(deciding):
         yield [("       " if row else "  rows ", "dim"), *_source(text, transformations, source_width)]
+
+
+def _fields(column: "Output", last: bool) -> Iterator[Line]:
+    """Yield the fields inside a column, as `who.segment`."""
+    for path, inputs in column.fields:
+        if path.endswith("*"):
+            continue
+        for row, one in enumerate(_sources(inputs, ())):
+            label = "" if row else escaped(f"{column.name}.{path}")
+            yield [
+                ("     " if last else "  │  ", "dim"),
+                (f"{label or '':<{len(column.name) + len(path) + 1}} ", "dim"),
+                *_source(*one, 0),
+            ]
 
 
 def _width(texts: list[str]) -> int:
@@ -230,11 +247,19 @@ def _flow_json(flow: "Flow", tables_only: bool) -> dict[str, Any]:
         "reads": [_table(table) for table in flow.reads],
     }
     if not tables_only:
-        made["columns"] = [
-            {"name": one.name, "inputs": [_input(given) for given in one.inputs]} for one in flow.columns
-        ]
+        made["columns"] = [_column(one) for one in flow.columns]
         made["rows"] = [_input(given) for given in flow.rows]
     return made
+
+
+def _column(one: "Output") -> dict[str, Any]:
+    made: dict[str, Any] = {"name": one.name, "inputs": [_input(given) for given in one.inputs]}
+    fields = [
+        {"path": path, "inputs": [_input(given) for given in inputs]}
+        for path, inputs in one.fields
+        if not path.endswith("*")
+    ]
+    return made | {"fields": fields} if fields else made
 
 
 def _unresolved_json(one: Any) -> dict[str, Any]:
@@ -260,6 +285,7 @@ def _input(one: "Input") -> dict[str, Any]:
         "field": one.field,
         "path": one.path or None,
         "transformations": _transformations(one.kinds),
+        **({"paths": [path or None for path, _ in one.paths]} if one.paths else {}),
     }
 
 
@@ -301,15 +327,17 @@ def events(
     import os
 
     from headwater.client import event
+    from headwater.columns.edges import fields_made
     from headwater.columns.openlineage import facets, names
 
     schemas = {"columnLineage": "ColumnLineageDatasetFacet", "lifecycleStateChange": "LifecycleStateChangeDatasetFacet"}
     seen: Counter[str] = Counter()
+    fields = fields_made(one.statement for one in found)
     made = []
     for one in found:
         if not one.statement.writes:
             continue
-        statement = facets(one.statement, dialect, namespace, one.query, base=os.getcwd())  # noqa: PTH109
+        statement = facets(one.statement, dialect, namespace, one.query, base=os.getcwd(), made=fields)  # noqa: PTH109
         job, reads = job_of(one.file)
         if not job:
             job = f"{one.file}[{', '.join(name(table) for table in one.statement.writes)}"

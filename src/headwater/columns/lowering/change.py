@@ -8,6 +8,7 @@ from headwater.columns import form
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.source import table_parts
 from headwater.columns.lowering.target import is_temporary
+from headwater.columns.lowering.types import type_fields
 
 _COUNTED = frozenset({"tsql", "fabric", "redshift"})
 """Dialects in which an INSERT without a list of columns gives no value for a column that the server counts up."""
@@ -28,6 +29,7 @@ def create_bare(context: Context, node: Any, *, temporary: bool) -> form.Form | 
     name = table_parts(context, table)
     columns: list[str] = []
     own: list[str] = []
+    types: list[tuple[str, Any]] = []
     other: form.Parts = ()
     action = "CREATE"
     listed = list(node.this.expressions) if isinstance(node.this, exp.Schema) else []
@@ -35,6 +37,8 @@ def create_bare(context: Context, node: Any, *, temporary: bool) -> form.Form | 
     for one in [*listed, *properties]:
         if isinstance(one, exp.ColumnDef):
             columns.append(context.key(one.this))
+            if inner := type_fields(context, one.args.get("kind")):
+                types.append((columns[-1], inner))
             if _makes_itself(one, context.rule.parser):
                 own.append(columns[-1])
         elif isinstance(one, exp.LikeProperty):
@@ -45,7 +49,9 @@ def create_bare(context: Context, node: Any, *, temporary: bool) -> form.Form | 
     if clone is not None:
         other, action = table_parts(context, clone.this), "CLONE"
     temporary = temporary or is_temporary(name)
-    return form.ChangeForm([(action, name, other)], list(dict.fromkeys(columns)) or None, temporary, own=own)
+    return form.ChangeForm(
+        [(action, name, other)], list(dict.fromkeys(columns)) or None, temporary, own=own, types=types
+    )
 
 
 def _makes_itself(node: Any, parser: str) -> bool:

@@ -23,6 +23,7 @@ class Context:
         rule: Rules,
         lower_query: Callable[["Context", Any], form.Query],
         lower_changing: Callable[["Context", Any], tuple[form.Query, form.Form]],
+        lower_value: Callable[["Context", Any], form.Expression],
     ) -> None:
         self.rule = rule
         self._insensitive = rule.insensitive
@@ -37,10 +38,15 @@ class Context:
         """The changes that statements inside the query make to tables (a CTE that inserts)."""
         self._lower_query = lower_query
         self._lower_changing = lower_changing
+        self._lower_value = lower_value
         self._keys: dict[str, str] = {}
 
     def query(self, node: Any) -> form.Query:
         return self._lower_query(self, node)
+
+    def value(self, node: Any) -> form.Expression:
+        """An expression with the fields of its value."""
+        return self._lower_value(self, node)
 
     def changing(self, node: Any) -> form.Query:
         """A CTE that changes a table: its effect is kept, its value is what it returns."""
@@ -57,7 +63,7 @@ class Context:
             return None
         if not isinstance(tree, exp.Query):
             return None
-        other = Context(rule, self._lower_query, self._lower_changing)
+        other = Context(rule, self._lower_query, self._lower_changing, self._lower_value)
         other.system = EXTERNAL + system
         other.common = frozenset(one.alias.lower() for one in tree.find_all(exp.CTE))
         query = other.query(tree)

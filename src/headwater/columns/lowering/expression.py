@@ -6,7 +6,6 @@ TRANSFORMATION, COALESCE takes a value of every argument, a window's partition a
 an aggregate's FILTER is CONDITIONAL and its ORDER BY is SORT, hashing masks. A construct it does not know is TRANSFORMATION of all in it.
 """
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 from sqlglot import exp
@@ -22,6 +21,7 @@ from headwater.columns.kinds import (
     TRANSFORMED,
     WINDOW,
 )
+from headwater.columns.lowering.access import bracket, dot, field_of, json_path
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.dictionary import looked_up
 from headwater.columns.lowering.functions import (
@@ -31,16 +31,10 @@ from headwater.columns.lowering.functions import (
     MASKING_NAMES,
     MASKING_PREFIXES,
     NOTHING_NAMES,
-    XML_METHODS,
     is_date_part,
 )
 from headwater.columns.lowering.grammar import NOTHING, STEPS, UNREAD
-from headwater.columns.lowering.json_path import plain_path
-
-Stack = list[tuple[Any, int]]
-Handler = Callable[[Context, Any, int, Stack, form.Expression], None]
-_LOW = MASKING_USE - 1
-Node = exp.Expr
+from headwater.columns.lowering.walk import Handler, Node, Stack, below_use, children, push
 
 
 def lower(context: Context, node: Any, use: int = AS_IS) -> form.Expression:
@@ -87,27 +81,6 @@ def lower(context: Context, node: Any, use: int = AS_IS) -> form.Expression:
     return result
 
 
-def below_use(use: int, step: int) -> int:
-    """The use of what stands below a step, when the step itself is used so."""
-    low = use & _LOW
-    return (use & MASKING_USE) | (low if low >= 8 else step if step >= 8 else max(low, step))
-
-
-def children(node: Any) -> Iterator[Any]:
-    for child in node.args.values():
-        if child.__class__ is list:
-            yield from (one for one in child if isinstance(one, Node))
-        elif isinstance(child, Node):
-            yield child
-
-
-def _push(stack: Stack, found: Any, use: int) -> None:
-    if found.__class__ is list:
-        stack.extend((one, use) for one in found if isinstance(one, Node))
-    elif isinstance(found, Node):
-        stack.append((found, use))
-
-
 def _unread(context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
     """A class that the table does not know how to read: what is in it is taken to be its value."""
     context.unread(node)
@@ -120,7 +93,7 @@ def _unread(context: Context, node: Any, use: int, stack: Stack, _result: form.E
 
 def _only(argument: str, step: int) -> Handler:
     def handler(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
-        _push(stack, node.args.get(argument), below_use(use, step))
+        push(stack, node.args.get(argument), below_use(use, step))
 
     return handler
 
@@ -132,17 +105,17 @@ def _star(context: Context, node: Any, use: int, stack: Stack, result: form.Expr
 def _case(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
     args = node.args
     value, decides = below_use(use, TRANSFORMED), below_use(use, BRANCHED)
-    _push(stack, args.get("this"), decides)
+    push(stack, args.get("this"), decides)
     for branch in args.get("ifs") or ():
-        _push(stack, branch.args.get("this"), decides)
-        _push(stack, branch.args.get("true"), value)
-    _push(stack, args.get("default"), value)
+        push(stack, branch.args.get("this"), decides)
+        push(stack, branch.args.get("true"), value)
+    push(stack, args.get("default"), value)
 
 
 def _if(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
-    _push(stack, node.args.get("this"), below_use(use, BRANCHED))
+    push(stack, node.args.get("this"), below_use(use, BRANCHED))
     for branch in ("true", "false"):
-        _push(stack, node.args.get(branch), below_use(use, TRANSFORMED))
+        push(stack, node.args.get(branch), below_use(use, TRANSFORMED))
 
 
 def _decode(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
@@ -151,46 +124,46 @@ def _decode(_context: Context, node: Any, use: int, stack: Stack, _result: form.
     value, decides = below_use(use, TRANSFORMED), below_use(use, BRANCHED)
     for position, argument in enumerate(arguments):
         is_result = position > 0 and (position % 2 == 0 or (position == len(arguments) - 1 and position % 2 == 1))
-        _push(stack, argument, value if is_result else decides)
+        push(stack, argument, value if is_result else decides)
 
 
 def _nullif(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
-    _push(stack, node.args.get("this"), below_use(use, TRANSFORMED))
+    push(stack, node.args.get("this"), below_use(use, TRANSFORMED))
     for side in ("this", "expression"):
-        _push(stack, node.args.get(side), below_use(use, BRANCHED))
+        push(stack, node.args.get(side), below_use(use, BRANCHED))
 
 
 def _window(context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
     decides = below_use(use, WINDOW)
-    _push(stack, node.args.get("this"), below_use(use, TRANSFORMED))
+    push(stack, node.args.get("this"), below_use(use, TRANSFORMED))
     for found in context.window_parts(node):
-        _push(stack, found, decides)
+        push(stack, found, decides)
 
 
 def _filter(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
-    _push(stack, node.args.get("this"), use)
-    _push(stack, node.args.get("expression"), below_use(use, CONDITIONAL))
+    push(stack, node.args.get("this"), use)
+    push(stack, node.args.get("expression"), below_use(use, CONDITIONAL))
 
 
 def _within_group(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
     """A percentile's value is what it orders; a list's order only decides."""
     function = node.args.get("this")
-    _push(stack, function, use)
+    push(stack, function, use)
     is_value = not isinstance(function, (exp.GroupConcat, exp.ArrayAgg))
     order = node.args.get("expression")
     found = order.args.get("expressions") if isinstance(order, exp.Order) else order
-    _push(stack, found, below_use(use, AGGREGATED if is_value else SORT))
+    push(stack, found, below_use(use, AGGREGATED if is_value else SORT))
 
 
 def _ordered_argument(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
     """`f(x ORDER BY y)`: the parser hangs x below the order."""
-    _push(stack, node.args.get("this"), use)
-    _push(stack, node.args.get("expressions"), below_use(use, SORT))
+    push(stack, node.args.get("this"), use)
+    push(stack, node.args.get("expressions"), below_use(use, SORT))
 
 
 def _having_max(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
-    _push(stack, node.args.get("this"), use)
-    _push(stack, node.args.get("expression"), below_use(use, CONDITIONAL))
+    push(stack, node.args.get("this"), use)
+    push(stack, node.args.get("expression"), below_use(use, CONDITIONAL))
 
 
 def _count(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
@@ -207,90 +180,9 @@ def _masking(_context: Context, node: Any, use: int, stack: Stack, _result: form
     stack.extend((child, below) for child in children(node))
 
 
-def _dot(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
-    """A field of a struct, deep in, or a function qualified by a schema."""
-    path: list[str] = []
-    base: Any = node
-    below = use
-    while True:
-        if isinstance(base, exp.Dot):
-            field = base.args.get("expression")
-            if isinstance(field, exp.Identifier):
-                path.append(context.key(field))
-            elif isinstance(field, exp.Star):
-                pass
-            else:  # schema.function(…): the schema is no column; value.method(…): the value is an argument.
-                _push(stack, field, below)
-                method = context.rule.parser == "tsql" and str(getattr(field, "name", "")).lower() in XML_METHODS
-                parts = context.key_path(base.this) if method else ()
-                if parts:
-                    result.references.append((parts, below_use(use, TRANSFORMED), ""))
-                elif not isinstance(base.this, (exp.Identifier, exp.Column, exp.Dot)):
-                    _push(stack, base.this, below_use(use, TRANSFORMED))
-                return
-            base = base.this
-        elif isinstance(base, exp.Paren):
-            base = base.this
-        elif isinstance(base, exp.Bracket):
-            below = below_use(use, TRANSFORMED)
-            for index in base.expressions:
-                if isinstance(index, exp.Literal) and index.is_string:
-                    path.append(str(index.this))
-                else:
-                    _push(stack, index, below)
-            base = base.this
-        else:
-            break
-    path.reverse()
-    if isinstance(base, exp.Column) and not isinstance(base.this, exp.Star):
-        parts = context.column(base)
-        if below == use:
-            result.references.append((parts + tuple(path), use, ""))
-        else:
-            result.references.append((parts, below, ".".join(path)))
-    elif isinstance(base, exp.Struct) and path and (field := _struct_field(context, base, path[0])) is not None:
-        stack.append((field, use))
-    elif isinstance(base, exp.Identifier):
-        result.references.append(((context.key(base), *path), below, ""))
-    else:
-        _push(stack, base, below_use(use, TRANSFORMED))
-
-
-def _struct_field(context: Context, node: Any, name: str) -> Any:
-    for one in node.expressions:
-        if isinstance(one, exp.PropertyEQ) and context.output_name(one.this) == name:
-            return one.expression
-    return None
-
-
-def _bracket(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
-    base = node.this
-    below = below_use(use, TRANSFORMED)
-    if isinstance(base, (exp.Column, exp.Dot, exp.Bracket, exp.Paren)):
-        _dot(context, node, below, stack, result)
-        return
-    stack.extend((child, below) for child in children(node))
-
-
-def _json_path(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
-    """A value out of JSON: the column is the key, the path is kept beside it when it is a plain one."""
-    below = below_use(use, TRANSFORMED)
-    base, path = node.this, plain_path(node.args.get("expression"))
-    while path and isinstance(base, type(node)):
-        deeper = plain_path(base.args.get("expression"))
-        path = f"{deeper}.{path}" if deeper else ""
-        base = base.this
-    if path and isinstance(base, exp.Column) and not isinstance(base.this, exp.Star):
-        result.references.append((context.column(base), below, path))
-        return
-    for name, child in node.args.items():
-        if name != "expression" or not isinstance(child, exp.JSONPath):
-            _push(stack, child, below)
-
-
 def _subquery(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
     if isinstance(node, exp.Subquery) and not isinstance(node.this, (exp.Query, exp.Table)):
-        _push(stack, node.this, use)
+        push(stack, node.this, use)
         return
     result.subqueries.append((context.query(node), use, _standing(node)))
 
@@ -328,7 +220,7 @@ def _in(context: Context, node: Any, use: int, stack: Stack, result: form.Expres
         if name == "query" and isinstance(query, exp.Query):
             result.subqueries.append((context.query(query), below, form.MEMBERS))
         else:
-            _push(stack, child, below)
+            push(stack, child, below)
 
 
 def _any(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
@@ -338,7 +230,7 @@ def _any(context: Context, node: Any, use: int, stack: Stack, result: form.Expre
     if isinstance(inner, exp.Query):
         result.subqueries.append((context.query(inner), below_use(use, TRANSFORMED), form.MEMBERS))
     else:
-        _push(stack, inner, below_use(use, TRANSFORMED))
+        push(stack, inner, below_use(use, TRANSFORMED))
 
 
 def _array(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
@@ -372,7 +264,7 @@ def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form
     found = looked_up(context, name, arguments)
     if found is not None:
         result.subqueries.append((found[0], below_use(use, TRANSFORMED), form.WHOLE))
-        _push(stack, found[1], below_use(use, BRANCHED))
+        push(stack, found[1], below_use(use, BRANCHED))
         return
     if name.startswith(DATE_FUNCTIONS) and arguments and is_date_part(arguments[0]):
         context.warn(f"{arguments[0].name} is taken for a part of a date, and no column, in {name}")
@@ -383,7 +275,7 @@ def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form
         below |= MASKING_USE
     if name in NOTHING_NAMES:
         return
-    _push(stack, arguments, below)
+    push(stack, arguments, below)
 
 
 def _modulo(context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
@@ -420,7 +312,8 @@ _HOW: dict[type, Any] = {
     **dict.fromkeys((exp.Cast, exp.TryCast, exp.JSONCast, exp.Interval), _only("this", TRANSFORMED)),
     exp.Extract: _only("expression", TRANSFORMED),
     **dict.fromkeys((exp.Select, exp.Union, exp.Except, exp.Intersect, exp.Subquery, exp.Values), _subquery),
-    **dict.fromkeys((exp.JSONExtract, exp.JSONExtractScalar, exp.JSONBExtract, exp.JSONBExtractScalar), _json_path),
+    **dict.fromkeys((exp.JSONExtract, exp.JSONExtractScalar, exp.JSONBExtract, exp.JSONBExtractScalar), json_path),
+    **dict.fromkeys((exp.GetExtract, exp.StructExtract), field_of),
     **{kind: _masking for kind, step in STEPS.items() if step >= MASKING_USE},
     exp.Anonymous: _anonymous,
     exp.Any: _any,
@@ -438,13 +331,13 @@ _HOW: dict[type, Any] = {
     exp.Order: _ordered_argument,
     exp.HavingMax: _having_max,
     exp.Count: _count,
-    exp.Dot: _dot,
-    exp.Bracket: _bracket,
+    exp.Dot: dot,
+    exp.Bracket: bracket,
     exp.Exists: _exists,
     exp.In: _in,
     exp.Lambda: _lambda,
     exp.Mod: _modulo,
     exp.Table: _table,
     exp.Parameter: _parameter,
-    **dict.fromkeys((exp.Struct, exp.StructExtract), TRANSFORMED),
+    exp.Struct: TRANSFORMED,
 }

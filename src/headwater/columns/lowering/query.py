@@ -10,9 +10,11 @@ from sqlglot import exp
 from headwater.columns import form
 from headwater.columns.kinds import AS_IS, FILTER, GROUP_BY, JOIN, SORT, TRANSFORMED
 from headwater.columns.lowering.context import Context
-from headwater.columns.lowering.expression import children, lower
+from headwater.columns.lowering.expression import lower
+from headwater.columns.lowering.fields import lower_value, spread
 from headwater.columns.lowering.functions import AGGREGATE_NAMES
 from headwater.columns.lowering.source import everything, is_pivot, item, join, joined, sources
+from headwater.columns.lowering.walk import children
 
 _RECURSIVE_WITHOUT_A_WORD = frozenset({"tsql", "oracle", "snowflake", "teradata"})
 _OPERATORS = {exp.Union: "union", exp.Except: "except", exp.Intersect: "intersect"}
@@ -35,23 +37,9 @@ def lower_query(context: Context, node: Any) -> form.Query:
     return form.Select([])
 
 
-def struct_fields(context: Context, node: Any) -> list[tuple[str, form.Expression]]:
-    """The named fields of a struct that is made here."""
-    found = []
-    for one in node.expressions:
-        if isinstance(one, (exp.PropertyEQ, exp.Alias)):
-            name, value = (
-                (one.this, one.expression) if isinstance(one, exp.PropertyEQ) else (one.args["alias"], one.this)
-            )
-            found.append((context.output_name(name), lower(context, value)))
-        elif isinstance(one, exp.Column):
-            found.append((context.column(one)[-1], lower(context, one)))
-    return found
-
-
 def value_rows(context: Context, node: Any) -> list[list[form.Expression]]:
     return [
-        [lower(context, value) for value in (row.expressions if isinstance(row, exp.Tuple) else [row])]
+        [lower_value(context, value) for value in (row.expressions if isinstance(row, exp.Tuple) else [row])]
         for row in node.expressions
     ]
 
@@ -140,8 +128,6 @@ def _select(context: Context, node: Any) -> form.Select:
         args.get("kind") == "VALUE" and len(result.projections) == 1
     ):  # BigQuery: a row is the value, its fields are the columns.
         result.projections[0].name = "*"
-        if type(args["expressions"][0]) is exp.Struct:
-            result.projections[0].fields = struct_fields(context, args["expressions"][0])
     for one in args["expressions"]:
         made = one.args["this"] if one.__class__ is exp.Alias or one.__class__ is exp.Aliases else one
         if made.__class__ in _ROW_MAKERS:  # The list decides how many rows come of a row, here as in FROM.
@@ -218,11 +204,15 @@ def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = 
             parts = context.column(node)
             result.append(form.Projection(parts[-1], form.Expression([(parts, AS_IS, "")])))
         elif kind is exp.Alias:
-            inner = node.args["this"]
-            made = form.Projection(context.key(node.args["alias"]), lower(context, inner))
-            if type(inner) is exp.Struct:
-                made.fields = struct_fields(context, inner)
-            result.append(made)
+            result.append(form.Projection(context.key(node.args["alias"]), lower_value(context, node.args["this"])))
+        elif kind is exp.Inline:  # The fields of the elements.
+            result.append(form.Projection("*", spread(lower_value(context, node.this))))
+        elif kind is exp.Aliases and type(node.this) is exp.Inline:
+            value = spread(lower_value(context, node.this.this))
+            result += [
+                form.Projection(context.key(name), form.Expression([], [], [(value, f"#{place}", AS_IS)]))
+                for place, name in enumerate(node.args["expressions"])
+            ]
         elif kind is exp.Aliases:
             value = lower(context, node.this)
             result += [form.Projection(context.key(name), value) for name in node.args["expressions"]]
@@ -241,7 +231,7 @@ def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = 
             and isinstance(node.expression, exp.Star)
             and not isinstance(node.this, (exp.Column, exp.Dot))
         ):
-            result.append(form.Projection("*", lower(context, node.this)))  # The fields of a value made here.
+            result.append(form.Projection("*", lower_value(context, node.this)))  # The fields of a value made here.
         elif (star := _star(context, node)) is not None:
             star.excluded += [context.key(name) for name in exclude or ()]
             result.append(form.Projection("*", form.Expression(), star))
@@ -249,7 +239,7 @@ def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = 
             name = (
                 "" if kind is exp.Literal else context.output_name(node)
             )  # A literal is no alias that others could name.
-            result.append(form.Projection(name, lower(context, node)))
+            result.append(form.Projection(name, lower_value(context, node)))
     return result
 
 

@@ -11,6 +11,7 @@ from headwater.columns.dialect import EXTERNAL
 from headwater.columns.kinds import AS_IS, CONDITIONAL, JOIN, TRANSFORMED
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.expression import lower
+from headwater.columns.lowering.fields import element, lower_value
 from headwater.columns.lowering.table_function import everything, function, joined, known_rows
 
 __all__ = ["everything", "is_pivot", "item", "join", "joined", "named", "sources", "table_parts"]
@@ -18,6 +19,8 @@ __all__ = ["everything", "is_pivot", "item", "join", "joined", "named", "sources
 _PATH_FORMATS = frozenset(["delta", "parquet", "csv", "json", "orc", "text", "avro", "binaryfile", "iceberg"])
 _PATH_DIALECTS = frozenset({"duckdb", "spark", "databricks", "snowflake", "spark2"})
 _SIMPLE = frozenset({"this", "alias"})
+_SPREADING = frozenset({"trino", "presto", "athena", "postgres"})
+"""Dialects in which the fields of an array's rows become the columns of UNNEST."""
 _NAMING = (exp.Identifier, exp.Literal, exp.Var, exp.Parameter, exp.SessionParameter, exp.Placeholder, exp.Dot)
 
 
@@ -55,6 +58,7 @@ def join(context: Context, node: Any) -> list[form.Item]:
             extra = lower(context, more, JOIN)
             first.on.references.extend(extra.references)
             first.on.subqueries.extend(extra.subqueries)
+            first.on.taken.extend(extra.taken)
     return found
 
 
@@ -68,9 +72,9 @@ def _array_join(context: Context, node: Any) -> list[form.Item]:
         if value:
             alias = one.args.get("alias")
             name = context.key(alias.this) if alias is not None and alias.this is not None else value[-1]
-            expression = form.Expression([(value, TRANSFORMED, "")])
+            expression = element(form.Expression([(value, AS_IS, "")]), TRANSFORMED)
         else:
-            expression = lower(context, one, TRANSFORMED)
+            expression = element(lower_value(context, one.this if isinstance(one, exp.Alias) else one), TRANSFORMED)
         found.append(form.Item(form.Generated(expression, [name], False), lateral=True))
     return found
 
@@ -266,9 +270,7 @@ def _lateral(context: Context, node: Any, alias: str, columns: list[str]) -> for
 
 
 def _unnest(context: Context, node: Any, alias: str, columns: list[str]) -> form.Item:
-    values = [lower(context, one, TRANSFORMED) for one in node.expressions]
-    for value in values:
-        value.subqueries = [(query, use, form.WHOLE) for query, use, _ in value.subqueries]
+    values = [element(lower_value(context, one), TRANSFORMED) for one in node.expressions]
     whole = joined(values)
     offset = node.args.get("offset")
     named_offset = (
@@ -282,12 +284,13 @@ def _unnest(context: Context, node: Any, alias: str, columns: list[str]) -> form
         alias = alias or (columns[0] if columns else "")
         return form.Item(form.Generated(whole, ([alias] if alias else []) + named_offset, True), alias, lateral=True)
     each = values if columns and len(values) > 1 and len(columns) in {len(values), len(values) + 1} else []
+    spread = len(values) == 1 and context.rule.parser in _SPREADING
     if len(each) < len(columns) and each:
         each = [*each, whole]
     if not columns and len(values) == 1 and alias:
         columns = [alias] if context.rule.parser in {"postgres", "redshift", "duckdb"} else []
         return form.Item(form.Generated(whole, columns + named_offset, True, each), alias, lateral=True)
-    return form.Item(form.Generated(whole, columns + named_offset, not columns, each), alias, lateral=True)
+    return form.Item(form.Generated(whole, columns + named_offset, not columns, each, spread), alias, lateral=True)
 
 
 def is_pivot(node: Any) -> bool:

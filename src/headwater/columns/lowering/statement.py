@@ -8,6 +8,7 @@ from headwater.columns import form
 from headwater.columns.dialect import Rules
 from headwater.columns.lowering.change import alter, create_bare, declared, drop, session_setting, truncate
 from headwater.columns.lowering.context import Context
+from headwater.columns.lowering.fields import lower_value
 from headwater.columns.lowering.grammar import VERDICTS, irrelevant
 from headwater.columns.lowering.query import lower_query
 from headwater.columns.lowering.source import is_pivot
@@ -16,7 +17,7 @@ from headwater.columns.lowering.write import copy, create_as, export, insert, lo
 
 
 def new_context(rule: Rules) -> Context:
-    return Context(rule, lower_query, _changing)
+    return Context(rule, lower_query, _changing, lower_value)
 
 
 def _changing(context: Context, node: Any) -> tuple[form.Query, form.Form]:
@@ -109,6 +110,9 @@ def _create(context: Context, node: Any) -> tuple[str, form.Form | None]:
         words.append("MATERIALIZED")
     kind = " ".join([*words, what])
     query = args.get("expression")
+    if what == "TYPE" and isinstance(query, exp.Schema) and isinstance(node.this, exp.Table):
+        fields = [context.key(one.this) for one in query.expressions if isinstance(one, exp.ColumnDef)]
+        return kind, form.SessionForm("type", (context.key(node.this.this), *fields))
     if what not in _TABLES:
         if what in _BODIES or isinstance(query, exp.Expr):
             context.warn(f"what the {what} does when it runs is not followed")

@@ -10,6 +10,7 @@ from headwater.columns.dialect import EXTERNAL
 from headwater.columns.kinds import AS_IS, FILTER, TRANSFORMED
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.expression import lower
+from headwater.columns.lowering.fields import element, lower_value, spread
 
 _READERS = frozenset(
     (
@@ -74,7 +75,10 @@ def listed(columns: Sequence[str], items: list[form.Item]) -> form.Select:
 
 def joined(parts: list[form.Expression]) -> form.Expression:
     return form.Expression(
-        [one for part in parts for one in part.references], [one for part in parts for one in part.subqueries]
+        [one for part in parts for one in part.references],
+        [one for part in parts for one in part.subqueries],
+        [one for part in parts for one in part.taken],
+        parts[0].fields if len(parts) == 1 else None,
     )
 
 
@@ -129,6 +133,11 @@ def _made_of_arguments(context: Context, node: Any, name: str, alias: str, colum
         columns = ["id"]
     value = lower(context, node, TRANSFORMED)
     value.subqueries = [(query, use, form.WHOLE) for query, use, _ in value.subqueries]
+    listed = _elements_of(context, node, name)
+    if listed is not None:
+        value = spread(listed) if name in _SPREADING else element(listed, TRANSFORMED)
+    if name in _SPREADING:
+        return form.Item(form.Generated(value, columns, not columns, [], True), alias, [], lateral=True)
     known = columns or ([] if context.rule.parser == "snowflake" else _EXPLODED.get(type(node), []))
     if context.rule.parser == "snowflake" and isinstance(node, exp.Explode) and not columns:
         known = ["SEQ", "KEY", "PATH", "INDEX", "VALUE", "THIS"]
@@ -136,6 +145,32 @@ def _made_of_arguments(context: Context, node: Any, name: str, alias: str, colum
         # `f(x) AS a`: in some dialects a also names the single column; any other name is a column of it as well.
         return form.Item(form.Generated(value, known, True), alias, [], lateral=True)
     return form.Item(form.Generated(value, list(known), not columns), alias, [], lateral=True)
+
+
+def _elements_of(context: Context, node: Any, name: str) -> form.Expression | None:
+    """The list of which a function makes a row for each element; None, if it does something else."""
+    if isinstance(node, _LISTED) and node.args.get("this") is not None and not node.args.get("expressions"):
+        inner = node.this
+    elif name in _ELEMENTS and isinstance(node, exp.Anonymous) and node.expressions:
+        inner = node.expressions[0]
+        for one in node.expressions:
+            if isinstance(one, exp.Kwarg) and one.this.name.lower() == "input":
+                inner = one
+    elif isinstance(node, (exp.Column, exp.Bracket, exp.Array)):
+        inner = node
+    else:
+        return None
+    if isinstance(inner, (exp.Kwarg, exp.PropertyEQ)):
+        inner = inner.expression
+    return lower_value(context, inner)
+
+
+_LISTED = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline, exp.Flatten, exp.Unnest)
+_ELEMENTS = frozenset(
+    "inline inline_outer flatten unnest explode explode_outer posexplode posexplode_outer json_array_elements jsonb_array_elements".split()
+)
+_SPREADING = frozenset({"inline", "inline_outer"})
+"""Functions whose columns are the fields of the elements."""
 
 
 def _files(node: Any, alias: str, columns: list[str]) -> form.Item | None:

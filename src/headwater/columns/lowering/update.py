@@ -8,6 +8,7 @@ from headwater.columns import form
 from headwater.columns.kinds import FILTER, JOIN
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.expression import lower
+from headwater.columns.lowering.fields import lower_value
 from headwater.columns.lowering.query import ctes, lower_query, projections
 from headwater.columns.lowering.source import item, join, sources, table_parts
 
@@ -21,7 +22,7 @@ def conflict(context: Context, node: Any, where: form.Target, query: form.Query)
     incoming = form.Item(form.Derived(query), context.fold("excluded", False), list(where.columns))
     shown = query.items if isinstance(query, form.Select) else []  # MySQL lets the values name the query's own tables.
     assignments = [
-        (_assigned_name(context, one.this), lower(context, one.expression.transform(_incoming)))
+        (_assigned_name(context, one.this), lower_value(context, one.expression.transform(_incoming)))
         for one in clause.expressions
         if isinstance(one, exp.EQ)
     ]
@@ -53,7 +54,7 @@ def _assignments(context: Context, nodes: list[Any]) -> list[tuple[str, form.Exp
         if isinstance(left, exp.Paren):
             left = exp.Tuple(expressions=[left.this])
         if not isinstance(left, exp.Tuple):
-            found.append((_assigned_name(context, left), lower(context, right)))
+            found.append((_assigned_name(context, left), lower_value(context, right)))
             continue
         names = [_assigned_name(context, part) for part in left.expressions]
         inner = right.unnest() if isinstance(right, exp.Subquery) else right
@@ -162,6 +163,7 @@ def _same_table(itself: form.Item, items: list[form.Item]) -> tuple[form.Item, l
                 rest[-1].on = form.Expression(
                     [*(rest[-1].on.references if rest[-1].on else []), *one.on.references],
                     [*(rest[-1].on.subqueries if rest[-1].on else []), *one.on.subqueries],
+                    [*(rest[-1].on.taken if rest[-1].on else []), *one.on.taken],
                 )
             return form.Item(one.source, one.alias), rest
     return itself, items
@@ -244,9 +246,9 @@ def _branch(context: Context, then: Any, deciding: list[form.Expression]) -> for
         )
         if named_columns:
             clause.assignments = [
-                (_assigned_name(context, name), lower(context, value))
+                (_assigned_name(context, name), lower_value(context, value))
                 for name, value in zip(named_columns, listed, strict=False)
             ]
         else:
-            clause.by_position = [lower(context, value) for value in listed]
+            clause.by_position = [lower_value(context, value) for value in listed]
     return clause

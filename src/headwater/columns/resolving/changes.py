@@ -59,10 +59,10 @@ class Changes:
                 schema = None
                 if what.columns:
                     listed = [self.teller.display_name(one) for one in what.columns]
-                    schema = Schema(name, listed, self.teller.resolver.rule.parser, what.own)
+                    schema = Schema(name, listed, self.teller.resolver.rule.parser, what.own, "", dict(what.types))
                 elif other_parts:
                     found = self.teller.session.find(other_key, self.teller.resolver.catalog)
-                    schema = Schema(name, found.columns, self.teller.resolver.rule.parser, found.own) if found else None
+                    schema = self._called(other_key, name) if found else None
                 self.teller.session.record_table(key, schema, temporary=what.temporary)
             if action in {"CREATE", "CLONE"} and other_parts and other is not None:
                 self._copied(name, other, other_key, action)
@@ -105,7 +105,9 @@ class Changes:
     def _called(self, key: TableName, other: TableName) -> Schema | None:
         """The columns of a table under another name."""
         found = self.teller.session.find(key, self.teller.resolver.catalog)
-        return Schema(other, found.columns, self.teller.resolver.rule.parser, found.own) if found is not None else None
+        if found is None:
+            return None
+        return Schema(other, found.columns, self.teller.resolver.rule.parser, found.own, "", found.fields)
 
     def _edit(self, key: TableName, name: TableName, edits: list[form.Edit]) -> None:
         """The session follows what ALTER does to columns."""
@@ -115,7 +117,14 @@ class Changes:
         if columns is not None:
             shown = dict(zip(found.keys, found.columns, strict=True)) if found is not None else {}
             listed = [shown.get(one) or self.teller.display_name(one) for one in columns]
-            schema = Schema(name, listed, self.teller.resolver.rule.parser, found.own if found is not None else ())
+            own, fields = (found.own, dict(found.fields)) if found is not None else ((), {})
+            for edit, names, _ in edits:
+                if edit == "rename" and names[0] in fields:
+                    fields[names[1]] = fields.pop(names[0])
+                elif edit != "move":
+                    for one in names:
+                        fields.pop(one, None)
+            schema = Schema(name, listed, self.teller.resolver.rule.parser, own, "", fields)
         if schema is not None or found is not None:
             self.teller.session.edited(key, schema)
 

@@ -7,18 +7,10 @@ from headwater.columns.catalog import Catalog, Schema
 from headwater.columns.dialect import rules
 from headwater.columns.kinds import DIRECT, MASKED
 from headwater.columns.resolving.changes import Changes
-from headwater.columns.resolving.relation import (
-    Column,
-    Dependencies,
-    Guess,
-    Leaves,
-    Open,
-    Relation,
-    Rows,
-    add,
-    union,
-)
+from headwater.columns.resolving.dependencies import Dependencies, StructValue, add, union
+from headwater.columns.resolving.relation import Column, Guess, Leaves, Open, Relation, Rows
 from headwater.columns.resolving.resolver import Resolver, TooMuch
+from headwater.columns.resolving.struct import names_in, paths, renamed
 from headwater.columns.result import Change, Flow, Input, Level, Output, TableName, Unresolved, level_of
 from headwater.columns.session import Session
 
@@ -122,11 +114,13 @@ class _Teller:
         if what.creates:
             self.result.changes.append(Change("CREATE", name, None, what.temporary))
             known = not any(isinstance(value, Open) for _, value in columns)
-            schema = (
-                Schema(name, [self.display_name(column) for column, _ in columns], self.resolver.rule.parser)
-                if known
-                else None
-            )
+            inner = {
+                column: found
+                for column, value in columns
+                if isinstance(value, StructValue) and (found := names_in(value))
+            }
+            listed = [self.display_name(column) for column, _ in columns]
+            schema = Schema(name, listed, self.resolver.rule.parser, fields=inner) if known else None
             key = self.key(what.target.name, what.temporary)
             self.session.record_table(key, schema, temporary=what.temporary)
             if what.view:
@@ -148,8 +142,8 @@ class _Teller:
         if what.by_name:
             return [*zip(what.target.columns, (value for _, value in columns), strict=False)] or columns
         names = target.columns
+        schema = self.find_schema(target) if not what.creates else None
         if not names and not what.creates:
-            schema = self.find_schema(target)
             if schema is not None:
                 names = self._filled([key for key in schema.keys if key not in target.partition], schema, columns)
             elif not target.is_path and any(_says(value) for _, value in columns):
@@ -169,8 +163,20 @@ class _Teller:
                 self.result.warnings.append(f"{len(columns)} columns go into {len(names)} of {'.'.join(name)}")
                 if not what.creates:
                     return columns
-        placed: list[Column] = [(new, value) for new, (_, value) in zip(names, columns, strict=False)]
+        placed: list[Column] = [
+            (new, self._fitted(new, value, schema)) for new, (_, value) in zip(names, columns, strict=False)
+        ]
         return placed + columns[len(names) :]
+
+    def _fitted(self, name: str, value: Dependencies | Open, schema: Schema | None) -> Dependencies | Open:
+        """A struct under the names of the column it goes into, where their fields differ: they meet by place."""
+        names = schema.fields.get(name) if schema is not None else None
+        if not names or not isinstance(value, StructValue):
+            return value
+        own = value.listed()
+        if own is None or {one.lower() for one in own} == {one.lower() for one, _ in names}:
+            return value
+        return renamed(value, list(names), value)
 
     def _filled(self, names: list[str], schema: Schema, columns: list[Column]) -> list[str]:
         """Those of a table's columns that an INSERT by place fills: all, or all but those the table makes itself, as the query has them."""
@@ -288,6 +294,8 @@ class _Teller:
             session.search_path = ()
         elif what.what == "search_path":
             session.search_path = values
+        elif what.what == "type":
+            session.types[values[0]] = values[1:]
         elif what.what == "variables":
             session.variables |= frozenset(values)
 
@@ -324,7 +332,8 @@ class _Teller:
         outputs = []
         for place, (name, value) in enumerate(columns):
             depends = value.star() if isinstance(value, Open) else value
-            outputs.append(Output(self.display_name(name), self._inputs(depends, index, place)))
+            fields = self._fields(depends, index, place) if isinstance(depends, StructValue) else ()
+            outputs.append(Output(self.display_name(name), self._inputs(depends, index, place), fields))
         deciding = self._inputs(rows.flat(), index, -1) if rows is not None else ()
         if self.resolver.values:  # Tables behind a variable were read where it got its value.
             met = dict.fromkeys(one.table for output in outputs for one in output.inputs)
@@ -357,6 +366,14 @@ class _Teller:
             found.sort()
         return tuple(found)
 
+    def _fields(self, value: StructValue, flow: int, output: int) -> tuple[tuple[str, tuple[Input, ...]], ...]:
+        """The fields of an output that the statement makes: those of a column that passes as it is are the column's."""
+        found: dict[str, Dependencies] = {}
+        for path, depends in paths(value, self.resolver.leaves.deeper):
+            name = ".".join(self.display_name(step) for step in path)
+            found[name] = union([found[name], depends]) if name in found else depends
+        return tuple((name, self._inputs(depends, flow, output)) for name, depends in found.items())
+
     def close(self) -> None:
         result = self.result
         result.reads = list(self.resolver.reads)
@@ -382,12 +399,23 @@ def _says(value: "Dependencies | Open") -> bool:
     return not isinstance(value, Open) and bool(value)
 
 
+def _together(one: Input, other: Input) -> Input:
+    """One input for two of one column, with the path they agree on, or with both."""
+    bits = one.kinds | other.kinds
+    if one.path == other.path and not (one.paths or other.paths):
+        return Input(one.table, one.field, bits, one.path)
+    found: dict[str, int] = {}
+    for path, kinds in (*(one.paths or ((one.path, one.kinds),)), *(other.paths or ((other.path, other.kinds),))):
+        found[path] = found.get(path, 0) | kinds
+    return Input(one.table, one.field, bits, "", tuple(sorted(found.items())))
+
+
 def _folded(found: list[Input]) -> list[Input]:
     """One input for each column; its path when all agree on it."""
     by_column: dict[tuple[TableName, str], Input] = {}
     for one in found:
         known = by_column.get((one.table, one.field))
         if known is not None:
-            one = Input(one.table, one.field, one.kinds | known.kinds, one.path if one.path == known.path else "")  # noqa: PLW2901
+            one = _together(known, one)  # noqa: PLW2901
         by_column[one.table, one.field] = one
     return list(by_column.values())

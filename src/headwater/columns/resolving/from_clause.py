@@ -5,22 +5,10 @@ from abc import ABC, abstractmethod
 from headwater.columns import form
 from headwater.columns.catalog import Catalog, Schema
 from headwater.columns.dialect import VIRTUAL, Rules, fold, pseudo
-from headwater.columns.kinds import FILTER, GROUP_BY, JOIN, TRANSFORMED
-from headwater.columns.resolving.relation import (
-    NOTHING,
-    Behind,
-    Column,
-    Dependencies,
-    Leaves,
-    Open,
-    OpenValue,
-    Relation,
-    Rows,
-    TableRelation,
-    add,
-    union,
-    used,
-)
+from headwater.columns.form import ELEMENT
+from headwater.columns.kinds import FILTER, GROUP_BY, JOIN
+from headwater.columns.resolving.dependencies import NOTHING, Dependencies, StructValue, add, passed_on, union, used
+from headwater.columns.resolving.relation import Behind, Column, Leaves, Open, OpenValue, Relation, Rows, TableRelation
 from headwater.columns.resolving.scope import AFTER, FIRST, NEVER, Scope
 from headwater.columns.resolving.sharding import shard
 from headwater.columns.result import TableName
@@ -147,7 +135,7 @@ class FromClause(ABC):
         if len(found) != 1:
             return None
         value = self.leaves.deeper(found[0], ".".join(rest[1:])) if rest[1:] else found[0]
-        elements = used(value, TRANSFORMED)
+        elements = passed_on(value, ELEMENT)
         named = [item.alias] if self.rule.parser == "bigquery" else ["item", "pos", "key", "value"]
         return _Row([(name, elements) for name in named], OpenValue(self.leaves, elements, within=True), None)
 
@@ -237,7 +225,7 @@ class FromClause(ABC):
             self.partitions[self.display_name(table), part] = None
             schema = self.session.find(name, self.catalog)
             if schema is not None and self.session.find(table, self.catalog) is None:
-                self.session.record_table(table, Schema(table, schema.columns, self.rule.parser))
+                self.session.record_table(table, Schema(table, schema.columns, self.rule.parser, fields=schema.fields))
         return table
 
     def _view(self, view: form.WriteForm, parts: TableName) -> tuple[Relation, TableName]:
@@ -275,7 +263,14 @@ class FromClause(ABC):
     def _generated(self, source: form.Generated, scope: Scope) -> Relation:
         value = self.value(source.value, scope)
         rows = Rows(used(value, JOIN), []) if value else None  # The value decides how many rows there are.
-        columns: list[Column] = [(name, value) for name in source.columns]
+        columns: list[Column] = [(name, self._part(name, value)) for name in source.columns]
+        if source.spread:
+            fields = value.listed() if isinstance(value, StructValue) else None
+            if fields and len(source.columns) <= len(fields) + 1:
+                names = [*source.columns, *fields][: max(len(source.columns), len(fields))]
+                made: list[Column] = list(zip(names, fields.values(), strict=False))
+                made += [(name, NOTHING) for name in source.columns[len(fields) :]]  # WITH ORDINALITY
+                return Relation(made, rows)
         for place, one in enumerate(source.each[: len(columns)]):
             columns[place] = (columns[place][0], self.value(one, scope))
         if not source.open_ended:
@@ -283,6 +278,12 @@ class FromClause(ABC):
         # A name that is no column is a field of what the function makes; but the star of it is its columns, if they are known.
         opened = OpenValue(self.leaves, value, within=True)
         return _Row(columns, opened, rows) if columns else Relation([("*", opened)], rows)
+
+    def _part(self, name: str, value: Dependencies) -> Dependencies:
+        """A column of what a function makes: in Snowflake FLATTEN has more than the element."""
+        if self.rule.parser == "snowflake" and name != "VALUE" and isinstance(value, StructValue):
+            return dict(value)
+        return value
 
     def _nested(self, source: form.Nested, outer: Scope | None, scope: Scope) -> Relation:
         inner = self.scope(scope.ctes, outer)

@@ -7,24 +7,23 @@ unknown (`Open`), and are made when a name refers to them.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from headwater.columns import kinds
 from headwater.columns.catalog import Schema
-from headwater.columns.kinds import IDENTITY, MASKED, STEPS
+from headwater.columns.kinds import AS_IS, DIRECT, IDENTITY, MASKED
+from headwater.columns.nested import Inner
+from headwater.columns.resolving.dependencies import (
+    NOTHING,
+    Dependencies,
+    StructValue,
+    add,
+    alike,
+    element_use,
+    field_of,
+    passed_on,
+    step_into,
+)
 from headwater.columns.result import TableName
 
-Dependencies = dict[int, int]
-NOTHING: Dependencies = {}
-_PLAIN = 1 << MASKED
-
-
-class StructValue(dict[int, int]):
-    """The dependencies of a struct made in a query, and those of each of its fields."""
-
-    __slots__ = ("fields",)
-
-    def __init__(self, value: Dependencies, fields: dict[str, Dependencies]) -> None:
-        super().__init__(value)
-        self.fields = fields
+_DIRECT = DIRECT | DIRECT << MASKED
 
 
 class Guess:
@@ -73,45 +72,72 @@ class Leaves:
         return {found: IDENTITY}
 
     def deeper(self, dependencies: Dependencies, path: str) -> Dependencies:
-        """A field inside a value: of a column untouched, the path into it; of a struct made here, the field; else the value itself."""
-        if isinstance(dependencies, StructValue):
-            field, _, rest = path.partition(".")
-            found = dependencies.fields.get(field)
-            if found is not None:
-                return self.deeper(found, rest) if rest else found
+        """A field inside a value: of a column untouched, the path into it; of a value with fields, the field; else the value itself, which is a
+        guess where several columns made it."""
+        found = dependencies
+        steps = path.split(".")
+        for place, step in enumerate(steps):
+            if not isinstance(found, StructValue):
+                return self._within(found, steps[place:])
+            field = field_of(found, step)
+            if field is None and found.like:
+                rest = ".".join(steps[place:])
+                return self._alike(found, rest)
+            if field is None:
+                self._doubt(found, ".".join(steps[place:]))
+                return dict(found)
+            found = field
+        return found
+
+    def _alike(self, value: StructValue, path: str) -> Dependencies:
+        """A field of what has the fields of other values."""
+        if path.partition(".")[0] in value.without:
+            return NOTHING
+        like = tuple((self.deeper(one, step_into(one, use, path)), element_use(one, use)) for one, use in value.like)
+        made = [passed_on(one, use, value.deciding) for one, use in like]
+        return made[0] if len(made) == 1 else alike(made)
+
+    def _within(self, dependencies: Dependencies, steps: list[str]) -> Dependencies:
+        """A field of columns as they are."""
+        path = ".".join(one for one in steps if one[:1] not in {"[", "#"})
+        if not path:
+            return dependencies
         result: Dependencies = {}
+        stuck = False
         for leaf, bits in dependencies.items():
             entry = self.entries[leaf]
-            if bits & IDENTITY and isinstance(entry, tuple) and entry[1] != "*":
-                inner = self.column(entry[0], entry[1], f"{entry[2]}.{path}" if entry[2] else path)
-                result[inner] = result.get(inner, 0) | bits
+            if not bits & IDENTITY or not isinstance(entry, tuple):
+                stuck = stuck or bool(bits & _DIRECT)
+                inner = leaf
+            elif entry[1] == "*":  # The row of a table of unknown columns.
+                name, _, rest = path.partition(".")
+                inner = self.column(entry[0], name, rest)
             else:
-                result[leaf] = result.get(leaf, 0) | bits
+                inner = self.column(entry[0], entry[1], f"{entry[2]}.{path}" if entry[2] else path)
+            result[inner] = result.get(inner, 0) | bits
+        if stuck and len(dependencies) > 1:
+            self._doubt(dependencies, path)
         return result
 
-
-def used(dependencies: Dependencies, use: int) -> Dependencies:
-    """After one step (`kinds.Use`)."""
-    if use == 0:
-        return dependencies
-    if use >= kinds.MASKING_USE:
-        return {leaf: kinds.step(bits, use) for leaf, bits in dependencies.items()}
-    table = STEPS[use]
-    return {leaf: table[bits] if bits < _PLAIN else kinds.step(bits, use) for leaf, bits in dependencies.items()}
-
-
-def add(result: Dependencies, dependencies: Dependencies) -> None:
-    """Into `result`, which the caller owns."""
-    get = result.get
-    for leaf, bits in dependencies.items():
-        result[leaf] = get(leaf, 0) | bits
+    def _doubt(self, dependencies: Dependencies, path: str) -> None:
+        direct = [leaf for leaf, bits in dependencies.items() if bits & _DIRECT]
+        entries = [self.entries[leaf] for leaf in direct]
+        names = sorted({".".join((*one[0], one[1])) for one in entries if isinstance(one, tuple)})
+        if len(direct) > 1:
+            self.doubts[
+                f"the field {path} is taken to be made of all that its value is made of: {', '.join(names)}"
+            ] = None
 
 
-def union(parts: Iterable[Dependencies]) -> Dependencies:
-    result: Dependencies = {}
-    for part in parts:
-        add(result, part)
-    return result
+def declared(leaves: Leaves, leaf: int, names: Inner) -> Dependencies:
+    """A column whose type has these fields."""
+    whole = {leaf: IDENTITY}
+    fields: dict[str, Dependencies] = {}
+    for name, inner in names:
+        if name:
+            (found,) = leaves.deeper(whole, name)
+            fields[name] = declared(leaves, found, inner) if inner else {found: IDENTITY}
+    return StructValue(whole, fields, ((whole, AS_IS),), declared=True)
 
 
 class Rows:
@@ -162,6 +188,10 @@ class Open:
         return Open(self.leaves, self.table, self.excluded | frozenset(names), {**self.renamed, **renamed})
 
 
+OF_MAPS = frozenset({"key", "value"})
+"""The names that explode gives the columns of a map, if the query does not name them."""
+
+
 class OpenValue(Open):
     """Columns made of one value: fields of a struct, outputs of a function. `within`: a name is a field inside the value."""
 
@@ -176,6 +206,8 @@ class OpenValue(Open):
     def field(self, name: str) -> Dependencies | None:
         if name in self.excluded:
             return None
+        if name in OF_MAPS and not (isinstance(self.value, StructValue) and self.value.listed()):
+            return dict(self.value)  # Not a field, if it is a map that is exploded.
         return self.leaves.deeper(self.value, name) if self.within else self.value
 
     def star(self) -> Dependencies:
@@ -316,7 +348,11 @@ class TableRelation(Relation):
             place = self.schema.positions.get(name)
             if place is None:
                 return None
-            found = self._index[name] = {self.leaves.column(self._name, self.schema.columns[place]): IDENTITY}
+            leaf = self.leaves.column(self._name, self.schema.columns[place])
+            found = {leaf: IDENTITY}
+            if self.schema.fields and (inner := self.schema.fields.get(self.schema.keys[place])):
+                found = declared(self.leaves, leaf, inner)
+            self._index[name] = found
         return found
 
     def virtual(self, name: str) -> Dependencies | None:

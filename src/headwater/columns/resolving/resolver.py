@@ -5,26 +5,25 @@ A CTE is resolved once and shared. Recursion goes as deep as queries nest, and n
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 
 from headwater.columns import form
 from headwater.columns.kinds import AGGREGATED, AS_IS, FILTER, GROUP_BY, MASKED, MASKING_USE, SORT, STEPS, step
 from headwater.columns.resolving.common_tables import in_order
-from headwater.columns.resolving.from_clause import FromClause
-from headwater.columns.resolving.relation import (
+from headwater.columns.resolving.dependencies import (
     NOTHING,
-    Column,
     Dependencies,
-    Open,
-    OpenUnion,
-    OpenValue,
-    Relation,
-    Rows,
     StructValue,
     add,
+    alike,
     union,
     used,
 )
+from headwater.columns.resolving.from_clause import FromClause
+from headwater.columns.resolving.grouping import columns_grouped_by
+from headwater.columns.resolving.relation import Column, Open, OpenUnion, OpenValue, Relation, Rows
 from headwater.columns.resolving.scope import AFTER, FIRST, Scope
+from headwater.columns.resolving.struct import of_subquery, struct_value, together
 
 _PLAIN = 1 << MASKED
 _LOW = MASKING_USE - 1
@@ -120,7 +119,7 @@ class Resolver(FromClause):
         if first.opens or any(other.opens for other in others):
             return self._united_open(first, others, by_name)
         names = [name for name, _ in first.columns()]
-        values: list[Dependencies] = [dict(value) for value in first.first_values()]
+        values: list[Dependencies] = list(first.first_values())
         if by_name:
             places = {name: place for place, name in reversed(list(enumerate(names)))}
             for other in others:
@@ -129,11 +128,17 @@ class Resolver(FromClause):
                         places[name] = len(names)
                         names.append(name)
                         values.append({})
-                    add(values[places[name]], value.star() if isinstance(value, Open) else value)
+                    found = value.star() if isinstance(value, Open) else value
+                    values[places[name]] = _both(values[places[name]], found)
         else:
+            values = [dict(value) if value.__class__ is dict else value for value in values]
             for other in others:
-                for mine, theirs in zip(values, other.first_values(), strict=False):
-                    add(mine, theirs)
+                for place, theirs in enumerate(islice(other.first_values(), len(values))):
+                    mine = values[place]
+                    if mine.__class__ is dict and theirs.__class__ is dict:
+                        add(mine, theirs)
+                    else:
+                        values[place] = together([mine, theirs])
         self._spend(sum(map(len, values)))
         return Relation(list(zip(names, values, strict=True)))
 
@@ -171,8 +176,9 @@ class Resolver(FromClause):
         columns: list[Dependencies] = [{} for _ in range(width)]
         for row in query.rows:
             for place, one in enumerate(row):
-                if one.references or one.subqueries:
-                    add(columns[place], self.value(one, scope))
+                if one.references or one.subqueries or one.taken or one.fields:
+                    found = self.value(one, scope)
+                    columns[place] = alike([columns[place], found]) if columns[place] else found
         return Relation([(self._values_name(place), value) for place, value in enumerate(columns)])
 
     def _values_name(self, place: int) -> str:
@@ -206,7 +212,7 @@ class Resolver(FromClause):
         if query.group_all:
             self._all_keys(query.projections, columns, scope, own)
         if query.having is not None:
-            self._deciding(query.having, scope, self.having, FILTER, own, _grouped(query))
+            self._deciding(query.having, scope, self.having, FILTER, own, columns_grouped_by(query))
         if query.qualify is not None:
             scope.set_mode(AFTER)
             self.into(own, query.qualify, scope)
@@ -244,17 +250,12 @@ class Resolver(FromClause):
                     columns.append(("*", self.behind(hole)))
                     continue
                 value = self.value(one.value, scope)
-                if one.fields:
-                    value = StructValue(value, {name: self.value(field, scope) for name, field in one.fields})
                 name = one.name
                 if not name and self.rule.parser == "hive":
                     name = f"_c{place}"
                 if one.name == "*":  # The fields of a value: only its type determines them.
-                    columns += (
-                        list(value.fields.items())
-                        if isinstance(value, StructValue)
-                        else [("*", OpenValue(self.leaves, value, True))]
-                    )
+                    listed = value.listed() if isinstance(value, StructValue) else None
+                    columns += list(listed.items()) if listed else [("*", OpenValue(self.leaves, value, True))]
                     continue
                 columns.append((name, value))
                 if one.named:
@@ -349,17 +350,35 @@ class Resolver(FromClause):
         scope.set_mode(mode)
         for query, _, standing in expression.subqueries:
             add(own, used(self._subquery(query, scope, standing), use))
+        for value, path, _ in expression.taken:
+            add(own, used(self._taken(value, path, AS_IS, scope), use))
 
     def value(self, expression: form.Expression, scope: Scope) -> Dependencies:
         """Return what an expression depends on."""
         references = expression.references
-        if len(references) == 1 and not expression.subqueries:
+        if len(references) == 1 and not (expression.subqueries or expression.taken):
             parts, use, path = references[0]
-            found = scope.column(parts, path)
-            return found if use == 0 else used(found, use)
-        result: Dependencies = {}
-        self.into(result, expression, scope)
+            result = scope.column(parts, path)
+            if use:
+                result = used(result, use)
+        elif len(expression.taken) == 1 and not (references or expression.subqueries):
+            result = self._taken(*expression.taken[0], scope)
+        elif len(expression.subqueries) == 1 and not (references or expression.taken):
+            query, use, standing = expression.subqueries[0]
+            result = self._subquery(query, scope, standing)
+            if use:
+                result = used(result, use)
+        else:
+            result = {}
+            self.into(result, expression, scope)
+        if expression.fields is not None:
+            return struct_value(result, expression.fields, lambda one: self.value(one, scope), self.session.types)
         return result
+
+    def _taken(self, value: form.Expression, path: str, use: int, scope: Scope) -> Dependencies:
+        """A field of a value that is no column."""
+        found = self.leaves.deeper(self.value(value, scope), path)
+        return used(found, use) if use else found
 
     def into(self, result: Dependencies, expression: form.Expression, scope: Scope) -> None:
         """Adds what an expression depends on to `result`."""
@@ -377,6 +396,8 @@ class Resolver(FromClause):
                 add(result, used(found, use))
         for query, use, standing in expression.subqueries:
             add(result, used(self._subquery(query, scope, standing), use))
+        for value, path, use in expression.taken:
+            add(result, self._taken(value, path, use, scope))
 
     def _subquery(self, query: form.Query, scope: Scope, standing: int) -> Dependencies:
         relation = self.query(query, scope.ctes, scope)
@@ -388,7 +409,7 @@ class Resolver(FromClause):
             if place and standing == form.SCALAR:
                 break
             add(result, value)
-        return result
+        return of_subquery(relation, standing, rows, result)
 
     def _spend(self, amount: int) -> None:
         self.spent += amount
@@ -396,27 +417,14 @@ class Resolver(FromClause):
             raise TooMuch
 
 
+def _both(some: Dependencies, others: Dependencies) -> Dependencies:
+    return alike([some, others]) if some else others
+
+
 def _same(some: list[Column], others: list[Column]) -> bool:
     return [one[1] for one in some if not isinstance(one[1], Open)] == [
         one[1] for one in others if not isinstance(one[1], Open)
     ]
-
-
-def _grouped(query: form.Select) -> dict[str, form.Parts]:
-    """The columns a query groups by, by their last name."""
-    keys = [key for key in query.group if isinstance(key, form.Expression)]
-    places = [key for key in query.group if isinstance(key, int)]
-    if (places or query.group_all) and not any(one.star for one in query.projections):
-        keys += [
-            one.value
-            for place, one in enumerate(query.projections, 1)
-            if place in places or (query.group_all and not one.aggregates)
-        ]
-    found: dict[str, form.Parts] = {}
-    for key in keys:
-        if len(key.references) == 1 and not key.subqueries and key.references[0][1] in {AS_IS, GROUP_BY}:
-            found.setdefault(key.references[0][0][-1], key.references[0][0])
-    return found
 
 
 def _pattern(like: str) -> "re.Pattern[str].fullmatch":  # type: ignore[valid-type]

@@ -4,17 +4,9 @@ The innermost query that has the name wins; a name that tables of unknown schema
 """
 
 from headwater.columns import form
-from headwater.columns.resolving.relation import (
-    NOTHING,
-    Dependencies,
-    Leaves,
-    Open,
-    OpenValue,
-    Relation,
-    StructValue,
-    add,
-    union,
-)
+from headwater.columns.resolving.dependencies import NOTHING, Dependencies, add, union
+from headwater.columns.resolving.relation import OF_MAPS, Leaves, Open, OpenValue, Relation
+from headwater.columns.resolving.struct import fields_listed, row_of
 from headwater.columns.result import TableName
 
 NEVER, AFTER, FIRST = 0, 1, 2
@@ -134,6 +126,9 @@ class Scope:
         if candidates and self.rows_by_name:
             row = self._row(name)
             if row is not None:
+                self.warnings[
+                    f"{name} is taken for the row of what is called so; a column of unknown columns may be, too"
+                ] = None
                 return row
         if len(candidates) == 1:
             return candidates[0]
@@ -161,7 +156,7 @@ class Scope:
                     return hit, []
                 candidates.append(hit)
                 break
-            if self.own_first and len(candidates) == 1:
+            if self.own_first and len(candidates) == 1 and not (self.rows_by_name and name in level._by_alias):
                 if level.outer is not None and level.outer.may_have(name):
                     self.warnings[
                         f"{name} is taken to be of the subquery's own table; one around it may have it, too"
@@ -211,7 +206,7 @@ class Scope:
             return NOTHING
         if is_open:
             for _, _, relation in self.relations:
-                if relation.inside is not None and not relation.opens and name in _OF_MAPS:
+                if relation.inside is not None and not relation.opens and name in OF_MAPS:
                     field = relation.inside.field(name)
                     candidates += [field] if field is not None else []
                 for one in relation.opens:
@@ -306,7 +301,7 @@ class Scope:
     def _of(self, relation: Relation, rest: form.Parts) -> Dependencies | None:
         name = rest[0]
         if name == "*":
-            return union(relation.first_values())
+            return row_of(relation)
         found = relation.any(name)
         if not found and name in self.virtual and (own := relation.virtual(name)) is not None:
             found = [own]
@@ -331,11 +326,13 @@ class Scope:
         while level is not None:
             relation = level._by_alias.get(name)
             if relation is not None:
-                return union(relation.first_values())
+                return row_of(relation)
             level = level.outer
         return None
 
     def _everything(self) -> Dependencies:
+        if len(self.relations) == 1:
+            return row_of(self.relations[0][2])
         return union(value for _, _, relation in self.relations for value in relation.first_values())
 
     def _missing(self, name: str) -> Dependencies:
@@ -366,18 +363,13 @@ class Scope:
             if relation is not None:
                 listed = relation.columns()
                 if relation.inside is not None and len(listed) == 1 and listed[0][0] == qualifier[-1]:
-                    made = relation.inside.value
-                    if isinstance(made, StructValue):
-                        return list(made.fields.items())
-                    return [("*", relation.inside)]
+                    return fields_listed(relation.inside.value) or [("*", relation.inside)]
                 if self.using_first and self.merged:  # Spark lists what USING joined on before the rest.
                     places = {name: place for place, name in enumerate(self._merged_in(relation))}
                     return sorted(listed, key=lambda one: places.get(one[0], len(places)))
                 return list(listed)
             struct = self.column(qualifier, "")
-            if isinstance(struct, StructValue):
-                return list(struct.fields.items())
-            return [("*", OpenValue(self.leaves, struct, within=True))]
+            return fields_listed(struct) or [("*", OpenValue(self.leaves, struct, within=True))]
         if not self.merged:
             return [column for _, _, relation in self.relations for column in relation.columns()]
         result: list[tuple[str, Dependencies | Open]] = list(self.merged.items())
@@ -438,8 +430,6 @@ def _folded(parts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part.lower() for part in parts)
 
 
-# The names that explode gives the columns of a map, if the query does not name them.
-_OF_MAPS = frozenset({"key", "value"})
 # Rows that a trigger or an upsert gives names to.
 _CONTEXT_ROWS = frozenset({"new", "old", "NEW", "OLD", "inserted", "deleted", "INSERTED", "DELETED"})
 # Words of PSEUDO that are column names at least as often.

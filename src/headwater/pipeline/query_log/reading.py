@@ -13,6 +13,7 @@ from headwater.columns import Catalog, Level, Session, Statement, analyse, compo
 from headwater.columns.cache import Cache
 from headwater.columns.composed import Composition
 from headwater.columns.openlineage import Facets, facets, names
+from headwater.columns.result import level_of
 from headwater.pipeline.query_log.standins import called, settled
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def understood(
     whole = found[0] if len(found) == 1 else _together(found, own, written if temporary else lasting)
     told = facets(whole, dialect, namespace, through=through)
     return Understood(
-        _level(found),
+        _level([*found, whole]),
         _kind(found),
         tuple((one.namespace, one.name) for one in told.inputs),
         tuple(
@@ -147,7 +148,7 @@ def understood(
         ),
         _encoded(told),
         sum(len(one.unresolved) for one in found),
-        tuple(dict.fromkeys(words[:WARNING_AT_MOST] for one in found for words in one.warnings))[:_WARNINGS],
+        tuple(dict.fromkeys(words[:WARNING_AT_MOST] for one in (*found, whole) for words in one.warnings))[:_WARNINGS],
         temporary,
         touched_names(said, found, session),
         tuple(
@@ -242,12 +243,16 @@ def _own(found: Sequence[Statement], dialect: str) -> set["TableName"]:
 
 def _together(found: Sequence[Statement], own: set["TableName"], writes: Sequence["TableName"]) -> Statement:
     """A script as one statement."""
-    flows = composed(found)
+    doubts: dict[str, None] = {}
+    flows = composed(found, doubts)
     reads = [table for flow in flows for table in flow.reads]
     reads += [table for one in found if not one.flows for table in one.reads]
     changes = [change for one in found for change in one.changes if change.table not in own]
+    warnings = (*found[0].warnings, *doubts)
     return msgspec.structs.replace(
         found[0],
+        warnings=warnings,
+        level=level_of(found[0].level, warnings, found[0].unresolved),
         reads=tuple(dict.fromkeys(table for table in reads if table not in own)),
         writes=tuple(writes),
         flows=tuple(flow for flow in flows if flow.target is None or flow.target in writes),

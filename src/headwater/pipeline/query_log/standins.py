@@ -99,7 +99,12 @@ def _flow(flow: Flow, name: Rename) -> Flow | None:
         flow,
         target=target,
         action=flow.action if target or not flow.target else "SELECT",
-        columns=tuple(Output(one.name, _inputs(one.inputs, name)) for one in flow.columns),
+        columns=tuple(
+            Output(
+                one.name, _inputs(one.inputs, name), tuple((path, _inputs(inputs, name)) for path, inputs in one.fields)
+            )
+            for one in flow.columns
+        ),
         rows=_inputs(flow.rows, name),
         reads=_distinct(flow.reads, name),
     )
@@ -107,7 +112,7 @@ def _flow(flow: Flow, name: Rename) -> Flow | None:
 
 def _inputs(inputs: tuple[Input, ...], name: Rename) -> tuple[Input, ...]:
     found = ((one, name(one.table)) for one in inputs)
-    return tuple(Input(table, one.field, one.kinds, one.path) for one, table in found if table is not None)
+    return tuple(msgspec.structs.replace(one, table=table) for one, table in found if table is not None)
 
 
 def _distinct(tables: tuple[TableName, ...], name: Rename) -> tuple[TableName, ...]:

@@ -123,6 +123,16 @@ def test_statements_of_a_procedure_say_where_they_stand(run: Run) -> None:
     assert (first["name"], first["within"], second["within"]) == ("p", None, "p")
 
 
+def test_fields_inside_a_column(run: Run) -> None:
+    text = "create table t as select struct(a, b) as k, c from f; create table u as select k.a + k.b as x from t"
+    told = run("-", "-d", "spark", stdin=text)
+    assert "  │  k.a ← f.a  IDENTITY\n  │  k.b ← f.b  IDENTITY\n" in told.out
+    assert "x ← t.k (at a, b)  TRANSFORMATION" in told.out
+    first, second = run("-", "-d", "spark", "--json", stdin=text).json["statements"]
+    assert [one["path"] for one in first["flows"][0]["columns"][0]["fields"]] == ["a", "b"]
+    assert second["flows"][0]["columns"][0]["inputs"][0]["paths"] == ["a", "b"]
+
+
 def test_names_are_neither_cut_nor_let_loose_on_the_terminal(run: Run) -> None:
     long = "c" * 500
     told = run("-", stdin=f'SELECT {long}, "\x1b[2J" FROM t')

@@ -1,0 +1,127 @@
+"""Fields taken out of values: `a.b`, `a[0].b`, `(…).b`, `a['b']`, JSON paths, and the functions that do the same."""
+
+from typing import Any
+
+from sqlglot import exp
+
+from headwater.columns import form
+from headwater.columns.kinds import TRANSFORMED
+from headwater.columns.lowering.context import Context
+from headwater.columns.lowering.functions import XML_METHODS
+from headwater.columns.lowering.json_path import plain_path
+from headwater.columns.lowering.walk import Stack, below_use, push
+
+
+def dot(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    """A field of a struct, deep in, or a function qualified by a schema."""
+    path: list[str] = []
+    base: Any = node
+    below = use
+    while True:
+        if isinstance(base, exp.Dot):
+            field = base.args.get("expression")
+            if isinstance(field, exp.Identifier):
+                path.append(context.key(field))
+            elif isinstance(field, exp.Star):
+                pass
+            elif isinstance(field, exp.Literal):  # ClickHouse: the place in a tuple
+                path.append(f"[{int(field.name) - 1}]" if field.name.isdigit() else field.name)
+            else:
+                if path:
+                    result.taken.append((context.value(field), ".".join(reversed(path)), below))
+                else:
+                    push(stack, field, below)
+                _called_on(context, base, use, stack, result)
+                return
+            base = base.this
+        elif isinstance(base, exp.Paren):
+            base = base.this
+        elif isinstance(base, exp.Bracket):
+            below = below_use(use, TRANSFORMED)
+            for index in reversed(base.expressions):
+                path.append(_place(index))
+                if path[-1] == form.ANY:
+                    push(stack, index, below)
+            base = base.this
+        elif isinstance(base, exp.StructExtract) and isinstance(base.expression, exp.Literal):
+            path.append(_place(base.expression))
+            base = base.this
+        else:
+            break
+    path.reverse()
+    if isinstance(base, exp.Column) and not isinstance(base.this, exp.Star):
+        parts = context.column(base)
+        if below == use and not any(one.startswith("[") for one in path):
+            result.references.append((parts + tuple(path), use, ""))
+        else:
+            result.references.append((parts, below, ".".join(path)))
+    elif isinstance(base, exp.Identifier):
+        result.references.append(((context.key(base), *path), below, ""))
+    elif path:
+        result.taken.append((context.value(base), ".".join(path), below))
+    else:
+        push(stack, base, below_use(use, TRANSFORMED))
+
+
+def _called_on(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    """Read the words before a function: of schema.function(…) no column; of value.method(…) an argument."""
+    field = node.args.get("expression")
+    method = context.rule.parser == "tsql" and str(getattr(field, "name", "")).lower() in XML_METHODS
+    parts = context.key_path(node.this) if method else ()
+    if parts:
+        result.references.append((parts, below_use(use, TRANSFORMED), ""))
+    elif not isinstance(node.this, (exp.Identifier, exp.Column, exp.Dot)):
+        push(stack, node.this, below_use(use, TRANSFORMED))
+
+
+def _place(index: Any) -> str:
+    """The step of a path that `[index]` is."""
+    if isinstance(index, exp.Literal):
+        if index.is_string:
+            return str(index.this)
+        if index.name.isdigit():
+            return f"[{index.name}]"
+    return form.ANY
+
+
+def bracket(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    dot(context, node, below_use(use, TRANSFORMED), stack, result)
+
+
+def json_path(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    """A value out of JSON: the column is the key, the path is kept beside it when it is a plain one."""
+    below = below_use(use, TRANSFORMED)
+    base, path = node.this, plain_path(node.args.get("expression"))
+    while path and isinstance(base, type(node)):
+        deeper = plain_path(base.args.get("expression"))
+        path = f"{deeper}.{path}" if deeper else ""
+        base = base.this
+    if path and _take(context, base, path, below, result):
+        return
+    for name, child in node.args.items():
+        if name != "expression" or not isinstance(child, exp.JSONPath):
+            push(stack, child, below)
+
+
+def field_of(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    """`struct_extract(value, 'field')`, `get(value, 'field')`."""
+    field = node.expression
+    below = use if isinstance(node, exp.StructExtract) else below_use(use, TRANSFORMED)
+    place = _place(field)
+    if place == form.ANY:
+        push(stack, field, below_use(use, TRANSFORMED))
+    elif isinstance(node, exp.StructExtract) and place.startswith("["):  # It counts from 1.
+        place = f"[{int(place[1:-1]) - 1}]"
+    _take(context, node.this, place, below, result)
+
+
+def _take(context: Context, base: Any, path: str, use: int, result: form.Expression) -> bool:
+    while isinstance(base, exp.Paren):
+        base = base.this
+    if isinstance(base, exp.Column):
+        if isinstance(base.this, exp.Star):
+            return False
+        result.references.append((context.column(base), use, path))
+    else:
+        result.taken.append((context.value(base), path, use))
+    return True
