@@ -45,7 +45,7 @@ ALL_PARTS = (
     *(word + sign for word in (b"s3", b"gcs", b"hdfs") for sign in (b"(", b"?", b"=")),
 )
 """Some are the names of columns too: `s3` has no meaning without an argument."""
-STRING_PARTS = (b"json", b"struct", b"dictget")
+STRING_PARTS = (b"json", b"struct", b"dictget", b"{")
 _AFTER = (
     *(
         b"from?",
