@@ -7,6 +7,7 @@ from itertools import groupby
 import msgspec
 import pytest
 from tests.fixtures.who import cases
+from tests.scale import suite_takes
 
 from headwater.pipeline.query_log import who as module
 from headwater.pipeline.query_log.who import COLUMNS, MARKS, Config, runs, who, with_comments
@@ -37,11 +38,11 @@ def said(table):
     return {row["id"]: {name: row[name] for name in COLUMNS} for row in table.collect()}
 
 
-@pytest.mark.parametrize(
-    "told",
-    [list(group) for _, group in groupby(sorted(cases(), key=lambda c: repr(c.config)), lambda c: repr(c.config))],
-    ids=len,
-)
+GROUPS = [list(group) for _, group in groupby(sorted(cases(), key=lambda c: repr(c.config)), lambda c: repr(c.config))]
+
+
+# Settings of which there is one case are asked without Spark in the suite: tests/unit/pipeline/query_log/test_who_cases.py.
+@pytest.mark.parametrize("told", suite_takes(GROUPS, [group for group in GROUPS if len(group) > 1]), ids=len)
 def test_cases(spark, told) -> None:
     answers = said(who(rows_of(spark, [(case.id, case.given) for case in told]), told[0].config))
     assert answers == {case.id: case.expected for case in told}

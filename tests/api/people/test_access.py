@@ -101,12 +101,17 @@ def test_every_route_is_guarded_unless_it_says_anyone(served: Any) -> None:
     }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def keyed(served_to_all: Any) -> Any:
+    return served_to_all(**KEYS)
+
+
 @pytest.mark.parametrize(
     "header",
     ["Bearer", "Bearer ", "Basic YTpi", "Bearer nope", "Bearer hw_0123456789ab_" + "x" * 43, "Bearer a.b.c", "\xff\xfe", "Bearer " + "x" * 5000],
 )  # fmt: skip
-def test_what_is_not_a_key_opens_nothing(served: Any, header: str) -> None:
-    reply = served(**KEYS).get("/api/v2/status", headers={"authorization": header.encode("latin-1")})
+def test_what_is_not_a_key_opens_nothing(keyed: Any, header: str) -> None:
+    reply = keyed.get("/api/v2/status", headers={"authorization": header.encode("latin-1")})
     assert reply.status_code == 401
     assert reply.headers["www-authenticate"].startswith('Bearer realm="headwater", error="invalid_')
 
@@ -201,6 +206,11 @@ def test_an_open_server_accepts_every_caller_and_knows_the_owner_of_a_key(served
     assert server.get("/auth/me", one.key).json()["via"] == "key"
 
 
+@pytest.fixture(scope="module")
+def opened(served_to_all: Any) -> Any:
+    return served_to_all(ROUTES, access={"mode": "open"}, server={"public_url": "https://public.example/lineage"})
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -217,10 +227,9 @@ def test_an_open_server_accepts_every_caller_and_knows_the_owner_of_a_key(served
         ({"origin": "null"}, 403),
     ],
 )
-def test_another_site_changes_nothing_with_this_browser(served: Any, headers: dict[str, str], status: int) -> None:
-    server = served(ROUTES, access={"mode": "open"}, server={"public_url": "https://public.example/lineage"})
-    assert server.ask("PUT", "/api/v2/things/a", headers=headers).status_code == status
-    assert server.get("/api/v2/status", headers=headers).status_code == 200
+def test_another_site_changes_nothing_with_this_browser(opened: Any, headers: dict[str, str], status: int) -> None:
+    assert opened.ask("PUT", "/api/v2/things/a", headers=headers).status_code == status
+    assert opened.get("/api/v2/status", headers=headers).status_code == 200
 
 
 def test_a_program_with_a_key_may_come_from_anywhere(served: Any, key: Any) -> None:

@@ -282,6 +282,11 @@ def test_a_body_is_bounded_in_size_and_time(served: Any, path: str) -> None:
 # -- gzip --
 
 
+@pytest.fixture(scope="module")
+def talkative(served_to_all: Any) -> Any:
+    return served_to_all([in_parts])
+
+
 @pytest.mark.parametrize(
     ("accept", "packed"),
     [
@@ -289,14 +294,13 @@ def test_a_body_is_bounded_in_size_and_time(served: Any, path: str) -> None:
         ("gzip;q=0", False), ("*;q=0", False), ("identity", False), ("", False), ("gzip;q=x", False),
     ],
 )  # fmt: skip
-def test_long_answers_are_packed_for_those_who_ask(served: Any, accept: str, packed: bool) -> None:
-    server = served([in_parts])
+def test_long_answers_are_packed_for_those_who_ask(talkative: Any, accept: str, packed: bool) -> None:
     for path in ("/schema/openapi.json", "/api/v2/parts"):
-        reply = server.get(path, headers={"accept-encoding": accept})
+        reply = talkative.get(path, headers={"accept-encoding": accept})
         assert (reply.headers.get("content-encoding") == "gzip") is packed, path
         assert reply.headers["vary"] == "Accept-Encoding"
         assert len(reply.content) > 1024
-    short = server.get("/healthz", headers={"accept-encoding": accept})
+    short = talkative.get("/healthz", headers={"accept-encoding": accept})
     assert ("content-encoding" in short.headers, short.json()["ok"]) == (False, True)
 
 

@@ -1,6 +1,6 @@
 """Ten wrong hours of weather on the data of the demo: what is wrong because of them, made again by the example's own packages, and nothing else.
 
-The example checks itself what is written. `make soak` runs it; the suite follows a mistake in the word count example.
+The example checks itself what is written. `make soak` runs it; the suite follows a mistake in the tutorial.
 """
 
 import json

@@ -6,7 +6,8 @@ import pyarrow.parquet
 import pytest
 from rebuilt import rebuilt
 
-pytestmark = pytest.mark.spark
+# The suite follows a mistake in the tutorial: tests/acceptance/test_tutorial.py.
+pytestmark = [pytest.mark.spark, pytest.mark.soak]
 
 DAYS, MONTHS, WEEKS = "2019-01-01..2019-03-31", "2019-01..2019-03", "2019-W05..2019-W13"
 REPAIRED = [
