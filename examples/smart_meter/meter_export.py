@@ -248,12 +248,15 @@ def add_size(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--meters", type=int, default=Export.meters)
     parser.add_argument("--days", type=int, default=Export.days)
     parser.add_argument("--start", type=dt.date.fromisoformat, default=Export.start, help="a day of 2013, ISO")
+    parser.add_argument("--for", dest="day", default="", help="end before this day, ISO, whatever the start")
     parser.add_argument("--files", type=int, default=Export.files)
     parser.add_argument("--seed", type=int, default=Export.seed)
 
 
 def size(arguments: argparse.Namespace) -> Export:
-    return Export(arguments.meters, arguments.days, arguments.start, arguments.seed, arguments.files)
+    end = dt.date.fromisoformat(arguments.day) if arguments.day else None
+    start = end - dt.timedelta(days=arguments.days) if end else arguments.start
+    return Export(arguments.meters, arguments.days, start, arguments.seed, arguments.files)
 
 
 def generate(folder: Path, export: Export, **which: object) -> list[Path]:

@@ -212,6 +212,10 @@ def test_commands_take_either_name(server_url: str, tmp_path: Path, world: World
     (folder / "counting").mkdir(parents=True)
     (folder / "counting/dk.yaml").write_text("metadata: {name: count, namespace: n}\nentity: words\nmax_periods: 5\n")
     (folder / "entities.yaml").write_text(YAML)
-    assert "produced_by" in run("entities", "apply", str(folder), "--dry-run").output
+    (folder / "prices.yaml").write_text("name: prices\ncompute: 3\n")
+    dry = run("entities", "apply", str(folder), "--dry-run")
+    assert "produced_by" in dry.output
+    assert "prices.yaml: skipped, it declares no entity" in dry.stderr
+    assert run("entities", "check", str(folder / "prices.yaml")).exit_code == 1
     assert run("entities", "apply", str(folder / "entities.yaml")).exit_code == 0
     assert world.ask("entities/words")["entity"]["produced_by"][0]["job"] == "package:counting"

@@ -20,7 +20,7 @@ import pytest
 import xxhash
 from meter_export import FAULTY_FILE, REGISTER, Export, write_export
 from station_weather import station_file
-from tests.fixtures.machine import Machine
+from tests.fixtures.machine import HEADWATER, Machine
 from tests.fixtures.processes import free_port
 
 from headwater.client.ask import ask
@@ -29,6 +29,8 @@ ROOT = Path(__file__).parents[3]
 FLOW = ROOT / "examples/smart_meter/flow.py"
 EXPORT = Export(meters=20, days=16, start=dt.date(2013, 10, 20), files=3)
 SIZE = ["--meters", "20", "--days", "16", "--start", "2013-10-20", "--files", "3"]
+DAY = "2013-11-05"
+"""The one after the export's last."""
 READINGS = [EXPORT.name(file) for file in (1, 2, 3)]
 pytestmark = pytest.mark.spark
 
@@ -78,10 +80,30 @@ class Flow(Machine):
         }
 
     def flow(self, *arguments: str) -> None:
-        done = subprocess.run(
-            [sys.executable, str(FLOW), "--data", str(self.data), "--json", *SIZE, *arguments],
-            env=self.env, capture_output=True, text=True, timeout=600, check=False,
-        )  # fmt: skip
+        self.make(sys.executable, str(FLOW), "--data", str(self.data), "--json", *SIZE, *arguments)
+
+    def package(self) -> None:
+        """Make the forecast of a day as a package does, by its schedule."""
+        applied = self.run("entities", "apply", str(FLOW.parent))
+        assert applied.returncode == 0, applied.stderr
+        sizes = [f"--param={name}={value}" for name, value in (("data", self.data), ("meters", 20), ("days", 16))]
+        words = [
+            "run",
+            str(FLOW.parent),
+            "--period",
+            DAY,
+            "--master",
+            "local[2]",
+            *sizes,
+            "--",
+            "--files",
+            "3",
+            "--json",
+        ]
+        self.make(*HEADWATER, *words)
+
+    def make(self, *command: str) -> None:
+        done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=600, check=False)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-5000:]
         self.told = json.loads(done.stdout.splitlines()[-1])
 
@@ -108,7 +130,7 @@ def flow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flow]:
     """All four stages with a server that is up."""
     made = Flow(tmp_path_factory.mktemp("smart-meter"))
     made.up()
-    made.flow()
+    made.package()
     made.drain()
     yield made
     made.run("down")
@@ -130,6 +152,12 @@ def test_the_second_import_finds_nothing_to_do(flow: Flow, truth: dict[str, Trut
             "/api/v2/imports", fingerprint=truth["first"].fingerprints[name], namespace="smart-meter", job="split"
         )
         assert [(run["state"], run["forced"]) for run in told["runs"]] == [("COMPLETED", False)], "it was imported once"
+
+
+def test_the_day_has_its_forecast(flow: Flow) -> None:
+    shown = flow.run("status", f"forecasts@{DAY}").stdout
+    assert "yes: it may be used" in shown
+    assert f"forecasts, every day, America/New_York; latest {DAY}" in flow.run("datasets", "warehouse/forecasts").stdout
 
 
 def test_a_corrected_file_renews_what_it_feeds_and_nothing_else(flow: Flow, truth: dict[str, Truth]) -> None:

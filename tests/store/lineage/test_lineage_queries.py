@@ -30,9 +30,8 @@ def owned(name: str) -> dict[str, Any]:
 
 
 def world() -> list[dict[str, Any]]:
-    raw = dataset(
-        "raw.orders", **schema("email", "amount"), tags=facet(tags=[{"key": "pii", "value": "true", "field": "email"}])
-    )
+    personal = [{"key": "pii", "value": "true", "field": "email"}, {"key": "pii", "value": "false", "field": "amount"}]
+    raw = dataset("raw.orders", **schema("email", "amount"), tags=facet(tags=personal))
     clean = dataset(
         "clean.orders", **owned("ann"), **schema("who", "amount"),
         **columns({"who": [("raw.orders", "email", "DIRECT:IDENTITY")], "amount": [("raw.orders", "amount", "DIRECT:IDENTITY")]}),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -44,6 +45,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 # Files in folders of packages that declare no entity.
 _OF_PACKAGES = frozenset({"dk.yaml", "bindings.yaml"})
+# A declaration has its name at the beginning of a line, and other tools' YAML has names too: they have no period.
+_DECLARES = re.compile(rb"(?m)^[\s{\[\"'-]*(entity|entities)[\"']?\s*:")
+_NAMES, _CUTS = re.compile(rb"(?m)^[\s{-]*name\s*:"), re.compile(rb"(?m)(^|[\s{,])(period|granularity)\s*:")
 _CHANGES = {"added": "green", "removed": "red", "renamed": "cyan", "changed": ""}
 
 
@@ -331,7 +335,7 @@ def _mistakes(wrong: InvalidEntities, json: bool) -> typer.Exit:
 
 
 def _files(paths: list[str]) -> list[Path]:
-    """Return each file once, in the given order; a folder's by name, without those that begin with a dot."""
+    """Return each file once, in the given order; a folder's by name, without those that begin with a dot or declare nothing."""
     found: dict[Path, None] = {}
     for text in paths:
         path = Path(text)
@@ -350,8 +354,18 @@ def _files(paths: list[str]) -> list[Path]:
         ]
         if not inside:
             raise InvalidQuestion(f"{text!r} has no .yaml or .yml files", path=text)
-        found.update(dict.fromkeys(inside))
+        some = [each for each in inside if _declares(each)] or inside
+        for each in inside:
+            if each not in some:
+                sys.stderr.write(f"{each}: skipped, it declares no entity\n")
+        found.update(dict.fromkeys(some))
     return list(found)
+
+
+def _declares(file: Path) -> bool:
+    """Return whether a file of a folder is meant: other tools have YAML there, too."""
+    text = file.read_bytes()
+    return bool(_DECLARES.search(text) or (_NAMES.search(text) and _CUTS.search(text)))
 
 
 def _packages(paths: list[str]) -> list[dict[str, Any]]:

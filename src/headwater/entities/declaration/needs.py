@@ -67,7 +67,7 @@ def states(fields: Fields, said: dict[str, Part], place: Place, kind: Kind) -> l
     if below is not None:
         if set(found) == {COMPLETED} and not found[COMPLETED].needs:
             return [State(COMPLETED, found[COMPLETED].place, _needs(fields, below, COMPLETED, kind))]
-        fields.note(below.place, f"depends_on beside states says of none of them; put it below {', '.join(found)}")
+        fields.note(below.place, f"depends_on stands beside states and belongs to none of them; move it below {', '.join(found)}")
     if not found:
         fields.note(declared.place, "states names none; write such as [estimated, completed]")
     return list(found.values())
@@ -111,6 +111,9 @@ def _listed(fields: Fields, part: Part, state: str, kind: Kind, group: str) -> I
     """Read everything below a `depends_on`, or with `group` below an `any_of`."""
     seen = 0
     for each in fields.items(part):
+        if isinstance(each.value, list):
+            fields.note(each.place, "depends_on has a list in its list; write the names in one list")
+            continue
         if not isinstance(each.value, dict):
             name = fields.text(each, "depends_on") if each.value is not None else ""
             if name:

@@ -11,6 +11,7 @@ The part of a calendar that an entity has, from its first instance on, is in `in
 import datetime as dt
 import functools
 import itertools
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -294,10 +295,21 @@ def _counted(every: str) -> tuple[int, str]:
     name, count = unit(text[len(number) :].strip()), int(number or 1)
     if name is None or not 1 <= count <= 10_000:
         raise InvalidCalendar(
-            f"every {every!r} is no period; write {_MEANT.get(text) or _LISTED}",
+            f"every {every!r} is no period; write {_meant(text)}",
             every=every,
         )
     return count, name
+
+
+def _meant(text: str) -> str:
+    """Return what to write in place of a text that is no period."""
+    if re.fullmatch(r"[\d*/,-]+(\s+[\w*/,#-]+){4}", text):
+        return f'{{cron: "{text}"}} for a schedule of cron'
+    first, _, rest = text.partition(" ")
+    words = rest if first in {"every", "each"} else text
+    if words in _NAMED or (words != text and unit(words.lstrip("0123456789 "))[0]):
+        return repr(words)
+    return _MEANT.get(text) or _LISTED
 
 
 def _weekday(name: str) -> int:
