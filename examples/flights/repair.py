@@ -116,7 +116,7 @@ class Example:
         }
 
 
-def main(data: Path, nights: Collection[str], *, mended: bool = True) -> None:
+def main(data: Path, nights: Collection[str]) -> None:
     example = Example(data)
     for name in nights:
         night = NIGHTS[name]
@@ -128,8 +128,6 @@ def main(data: Path, nights: Collection[str], *, mended: bool = True) -> None:
         example.deliver(night)
         follow(example, night, "the station corrects ten hours")
         print(f"Other rows than before: {', '.join(changed(right, example.content(reached)))}")
-        if not mended:
-            continue
         print("\nThe mistake is noticed. The station delivers what it had measured.")
         example.deliver()
         follow(example, night, f"sensor stuck in {name}")
@@ -156,6 +154,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=HERE / "data")
     parser.add_argument("--nights", nargs="+", choices=NIGHTS, default=[*NIGHTS])
-    parser.add_argument("--mistake-only", action="store_true", help="stop before the mistake is noticed")
     given = parser.parse_args()
-    main(given.data.absolute(), given.nights, mended=not given.mistake_only)
+    main(given.data.absolute(), given.nights)

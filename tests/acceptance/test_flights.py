@@ -111,6 +111,24 @@ def test_every_run_ended_well_and_is_described(demo: Demo) -> None:
     assert staged["written_by"]["job"] == "job:flights:ingest.flights"
 
 
+def test_every_schedule_is_filled_by_its_package(demo: Demo) -> None:
+    """No declaration says which package makes an entity, nor where it is: packages and runs do."""
+    lines = (ROOT / "examples/flights/entities.yaml").read_text().splitlines()
+    entities = [line.split()[1] for line in lines if line.startswith("entity:")]
+    assert len(entities) == 12
+    for entity in entities:
+        counts = json.loads(ask(demo.url, f"/api/v2/entities/{entity}/status"))["counts"]
+        assert counts.keys() == {"completed"}, (entity, counts)
+        found = json.loads(ask(demo.url, f"/api/v2/entities/{entity}"))
+        assert found["entity"]["produced_by"][0]["job"].startswith("package:"), entity
+        # Of three reference tables none is the one of this name.
+        assert [home["basis"] for home in found["homes"]] == ([] if entity == "reference" else ["package"]), entity
+    days = json.loads(ask(demo.url, "/api/v2/entities/weather/status", {"instances": ["2013-03-10", "2013-11-03"]}))
+    assert days["counts"] == {"completed": 48}, "23 hours and 25"
+    assert "yes: it may be used" in demo.run("status", "weekly_traffic@2013-W10").stdout
+    assert "daily_traffic, every day, America/New_York" in demo.run("datasets", "marts/daily_traffic").stdout
+
+
 def test_no_job_is_a_loop_and_tags_flow_down(demo: Demo) -> None:
     shown = json.loads(demo.run("datasets", "enriched/flights", "--json").stdout)
     assert "job:flights:enrich-flights.flights" in shown["producers"]

@@ -67,7 +67,10 @@ def states(fields: Fields, said: dict[str, Part], place: Place, kind: Kind) -> l
     if below is not None:
         if set(found) == {COMPLETED} and not found[COMPLETED].needs:
             return [State(COMPLETED, found[COMPLETED].place, _needs(fields, below, COMPLETED, kind))]
-        fields.note(below.place, f"depends_on stands beside states and belongs to none of them; move it below {', '.join(found)}")
+        fields.note(
+            below.place,
+            f"depends_on stands beside states and belongs to none of them; move it below {', '.join(found)}",
+        )
     if not found:
         fields.note(declared.place, "states names none; write such as [estimated, completed]")
     return list(found.values())

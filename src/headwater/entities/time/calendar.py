@@ -307,7 +307,7 @@ def _meant(text: str) -> str:
         return f'{{cron: "{text}"}} for a schedule of cron'
     first, _, rest = text.partition(" ")
     words = rest if first in {"every", "each"} else text
-    if words in _NAMED or (words != text and unit(words.lstrip("0123456789 "))[0]):
+    if words in _NAMED or (words != text and unit(words.lstrip("0123456789 ")) is not None):
         return repr(words)
     return _MEANT.get(text) or _LISTED
 
