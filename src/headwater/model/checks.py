@@ -14,6 +14,8 @@ from headwater.model.facets import clean
 from headwater.model.names import bounded
 
 ASSERTIONS, TESTS = "dataQualityAssertions", "test"
+DOUBT = "made from doubted"
+"""The `ref` of the report that an instance is trusted although what it was made from is doubted."""
 # Bytes of a check's name and of its column: both stand in one index.
 _LONGEST, _LONGEST_DETAIL = 400, 300
 

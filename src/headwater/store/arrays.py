@@ -101,6 +101,10 @@ class Packed:
         ):
             self.body = _HEADER(1, 0, oid, len(values), 1) + pack(values[0]) * len(values)
             return
+        if type == "uuid" and all(value.__class__ is uuid.UUID for value in values):
+            parts = [value.int.to_bytes(16) for value in values]
+            self.body = _HEADER(1, 0, oid, len(parts), 1) + b"\0\0\0\x10" + b"\0\0\0\x10".join(parts)
+            return
         nulls = 1 if None in values else 0
         parts = (
             [_NULL if value is None else pack(value) for value in values]

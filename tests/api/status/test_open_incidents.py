@@ -144,3 +144,75 @@ def test_the_overview_has_what_needs_a_person(hourly: Client, monkeypatch: pytes
     assert all(len(line) <= 100 for line in lines[: lines.index("")])
     assert "  incidents   1 failed, 1 late  headwater incident open" in lines
     assert "overview" in json.loads(CliRunner().invoke(program, ["status", "--json"], catch_exceptions=False).output)
+
+
+def test_each_kind_says_cause_hit_owners_since_and_plan(hourly: Client) -> None:
+    """One entry of each kind, each with all that a person needs; the ways of what it hits are the plan's order."""
+    owner = {"ownership": facet(owners=[{"name": "ada", "type": "maintainer"}])}
+    lake = [
+        {"namespace": "file", "name": name, "facets": owner} for name in ("/raw", "/sick", "/dull", "/made", "/derived")
+    ]
+    event = run_event("COMPLETE", next(NUMBERS), "claims", [], lake, at=ago(30))
+    assert hourly.post("/api/v1/lineage", encoded(event)).status_code == 201
+    failed = send(hourly, "FAIL", "load", "/src", "/raw", 2)
+    bad = send(hourly, "COMPLETE", "make", "/source", "/made", 20)
+    send(hourly, "COMPLETE", "derive", "/made", "/derived", 19)
+    check = {"dataQualityAssertions": facet(assertions=[{"assertion": "not_null", "success": False}])}
+    send(hourly, "COMPLETE", "sicken", "/source", "/sick", 20)
+    send(hourly, "COMPLETE", "use", "/sick", "/used", 19)
+    sick = {"namespace": "file", "name": "/sick", "inputFacets": check}
+    event = run_event("COMPLETE", next(NUMBERS), "look", [sick], [], at=ago(18))
+    assert hourly.post("/api/v1/lineage", encoded(event)).status_code == 201
+    silent = send(hourly, "START", "dull", "/source", "/dull", 60)
+    body = {"origins": [{"kind": "RUN", "ref": bad}], "reason": "last year's rates"}
+    wrong = hourly.post("/api/v2/incidents", json.dumps(body).encode(), content_type="application/json").json()["id"]
+    found = {one["kind"]: one for one in ask(hourly)["incidents"]}
+    assert set(found) == {"wrong", "failed", "doubted", "late", "stalled"}
+    assert {kind: (one["cause"]["kind"], one["cause"]["label"]) for kind, one in found.items()} == {
+        "wrong": ("run", "make"),
+        "failed": ("run", "load"),
+        "doubted": ("version", "sick"),
+        "late": ("dataset", "beside"),
+        "stalled": ("run", "dull"),
+    }
+    assert {kind: found[kind]["cause"]["id"] for kind in ("wrong", "failed", "stalled")} == {
+        "wrong": bad, "failed": failed, "stalled": silent
+    }  # fmt: skip
+    assert {kind: [each["label"] for each in one["hit"]] for kind, one in found.items()} == {
+        "wrong": ["derived"],
+        "failed": ["clean", "raw", "report"],
+        "doubted": ["used"],
+        "late": [],
+        "stalled": [],
+    }
+    assert {kind: one["plan"] for kind, one in found.items()} == {
+        "wrong": f"headwater repair {wrong} --apply --dry-run",
+        "failed": "run test:load, then test:clean, then test:report again",
+        "doubted": "headwater verdict 'dataset:file:/sick' wrong, or fine",
+        "late": "run test:beside again",
+        "stalled": "run test:dull again",
+    }
+    assert all(one["since"] for one in found.values())
+    assert (found["wrong"]["owners"], found["doubted"]["owners"]) == (["ada"], ["ada"])
+    assert found["wrong"]["hit"][0]["owners"] == ["ada"]
+    send(hourly, "COMPLETE", "dull", "/source", "/dull", 1)
+    assert ask(hourly, kind="stalled")["total"] == 0, "a later good run ends it"
+
+
+def test_a_silent_producer_has_its_late_children(hourly: Client) -> None:
+    """The run of `load` fell silent hours ago; what is late because of that stands under it, forty children too."""
+    for number in range(40):
+        for hours in range(16, 4, -1):
+            send(hourly, "COMPLETE", f"child {number}", "/raw", f"/children/{number}", hours - 0.02)
+    for hours in range(22, 16, -1):  # runs take six minutes
+        number = next(NUMBERS)
+        for state, later in (("START", 0.1), ("COMPLETE", 0)):
+            event = run_event(state, number, "load", ["/src"], ["/raw"], at=ago(hours + later))
+            assert hourly.post("/api/v1/lineage", encoded(event)).status_code == 201
+    send(hourly, "START", "load", "/src", "/raw", 9)
+    assert ask(hourly, kind="stalled")["incidents"] == [], "runs that began later were good"
+    running = send(hourly, "START", "load", "/src", "/raw", 4.5)
+    (entry,) = ask(hourly, kind="stalled")["incidents"]
+    assert (entry["id"], entry["cause"]["id"]) == ("job:test:load", running)
+    assert len(entry["hit"]) == 43
+    assert [one["label"] for one in ask(hourly)["incidents"]] == ["beside", "load"]

@@ -994,6 +994,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/repair": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** RepairBadRun */
+        post: operations["ApiV2RepairRepairBadRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/metadata": {
         parameters: {
             query?: never;
@@ -1915,6 +1932,23 @@ export interface components {
             total: number;
             entries: components["schemas"]["AuditEntry"][];
         };
+        /** BadRun */
+        BadRun: {
+            run?: string | null;
+            dag?: string | null;
+            airflow?: string | null;
+            execution_date?: string | null;
+            /** @default  */
+            reason: string;
+            /** @default true */
+            dry_run: boolean;
+        };
+        /** BadRunRepair */
+        BadRunRepair: {
+            incident: components["schemas"]["OpenedIncident"] | null;
+            plan: components["schemas"]["Planned"] | null;
+            impact: components["schemas"]["ImpactAnswer"] | null;
+        };
         /** BatchReply */
         BatchReply: {
             status: string;
@@ -1952,6 +1986,12 @@ export interface components {
             last_written_at: string | null;
             /** Format: date-time */
             measured_at: string;
+        };
+        /** Cause */
+        Cause: {
+            kind: string;
+            id: string;
+            label: string;
         };
         /** ChangedColumnEdge */
         ChangedColumnEdge: {
@@ -3277,6 +3317,7 @@ export interface components {
             repaired: string[];
             wont_fix: string[];
             columns: string[] | null;
+            owners: string[];
         };
         /** OneEntity */
         OneEntity: {
@@ -3323,6 +3364,8 @@ export interface components {
             text: string;
             owners: string[];
             hit: components["schemas"]["HitObject"][];
+            cause: components["schemas"]["Cause"];
+            plan: string;
             look: string;
             version_id: string | null;
         };
@@ -3743,6 +3786,10 @@ export interface components {
             datasets: string[];
             runs: string[];
             after: string[];
+            integration: string | null;
+            job_type: string | null;
+            command: string | null;
+            entities: string[];
         };
         /** ReportOutcome */
         ReportOutcome: {
@@ -5312,9 +5359,12 @@ export type AskedMany = components['schemas']['AskedMany'];
 export type Assertion = components['schemas']['Assertion'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditPage = components['schemas']['AuditPage'];
+export type BadRun = components['schemas']['BadRun'];
+export type BadRunRepair = components['schemas']['BadRunRepair'];
 export type BatchReply = components['schemas']['BatchReply'];
 export type Body = components['schemas']['Body'];
 export type Candidate = components['schemas']['Candidate'];
+export type Cause = components['schemas']['Cause'];
 export type ChangedColumnEdge = components['schemas']['ChangedColumnEdge'];
 export type ChangedEdge = components['schemas']['ChangedEdge'];
 export type Changes = components['schemas']['Changes'];
@@ -7352,6 +7402,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ImpactAnswer"];
+                };
+            };
+        };
+    };
+    ApiV2RepairRepairBadRun: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BadRun"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BadRunRepair"];
                 };
             };
         };

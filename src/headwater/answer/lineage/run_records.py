@@ -6,6 +6,7 @@ when it began. A fixed number of statements for any number of runs and versions.
 
 import datetime as dt
 import uuid
+from collections import Counter
 from collections.abc import Collection, Mapping
 
 import msgspec
@@ -22,6 +23,8 @@ from headwater.store.status import wrong_versions as item_store
 # Limits on runs that may have read a version, by job: before the next version, and after it (these may name the older one).
 _READERS, _LATER = 200, 3
 _WROTE = Link("WROTE", "TOLD")
+_WRITTEN = {declared: Link("WROTE", "TOLD", declared) for declared in (False, True)}
+_FOUND = Link("READ", "DERIVED")
 
 
 class RunRecords:
@@ -36,12 +39,14 @@ class RunRecords:
         self.as_of: dt.datetime | str = as_of or "infinity"
         self.rows: dict[RunKey, RunRow] = {}
         self.versions: dict[uuid.UUID, VersionRow] = {}
-        # Datasets that were looked at for versions with names in their storage, and those that have some.
+        # Datasets that were looked at for versions with names in their storage or of streams, and those that have some.
         self.checked: set[uuid.UUID] = set()
-        self.named: set[uuid.UUID] = set()
+        self.special: set[uuid.UUID] = set()
         self.unchecked = 0
         self._read_by: dict[RunKey, dict[Place, Link]] = {}
         self._written_by: dict[RunKey, dict[Place, Link]] = {}
+        # Each run under the one key by which it is looked up: equal ones are compared in Python.
+        self._writers: dict[Place, RunKey] = {}
 
     async def load_runs(self, keys: Collection[RunKey]) -> list[RunKey]:
         """Load the rows of these runs; return the runs that exist as of the time."""
@@ -86,9 +91,14 @@ class RunRecords:
         self, uses: Collection[Use], found: Mapping[tuple[RunKey, uuid.UUID], Collection[uuid.UUID]]
     ) -> list[RunKey]:
         """The runs whose events may name a version that matters: where the dataset has versions with names, or no version is known."""
-        self.named |= await store.with_named_versions(self.connection, {use.dataset for use in uses} - self.checked)
-        self.checked |= {use.dataset for use in uses}
-        return sorted({use.run for use in uses if use.dataset in self.named or not found.get((use.run, use.dataset))})
+        await self._check_versions({use.dataset for use in uses})
+        return sorted({use.run for use in uses if use.dataset in self.special or not found.get((use.run, use.dataset))})
+
+    async def _check_versions(self, datasets: Collection[uuid.UUID]) -> None:
+        """Set `special` for these datasets; each is looked at once."""
+        if new := set(datasets) - self.checked:
+            self.special |= await store.with_special_versions(self.connection, new)
+            self.checked |= new
 
     def _read(
         self, use: Use, text: str, asked: uuid.UUID | None, derived: dict[uuid.UUID, list[str]]
@@ -115,16 +125,17 @@ class RunRecords:
 
     async def _load_writes(self, keys: Collection[RunKey]) -> dict[RunKey, dict[Place, Link]]:
         runs = await self.load_runs(keys)
-        uses = {(use.run, use.dataset): use for use in await store.datasets(self.connection, runs, "out", self.as_of)}
+        written = await store.datasets(self.connection, runs, "out", self.as_of, beside_versions=True)
+        uses = {(use.run, use.dataset): use for use in written}
         found: dict[RunKey, dict[Place, Link]] = {}
         versioned = set()
-        for row in await store.versions_written(self.connection, runs, self.as_of):
+        for writer, row in await store.versions_written(self.connection, runs, self.as_of):
             self.versions[row.id] = row
-            if (writer := row.writer) is not None:
-                versioned.add((writer, row.dataset))
-                use = uses.get((writer, row.dataset))
-                edge = Link("WROTE", "TOLD", row.declared, use.parts if use else ())
-                found.setdefault(writer, {})[Place(row.dataset, row.id)] = edge
+            versioned.add((writer, row.dataset))
+            use = uses.get((writer, row.dataset)) if uses else None
+            edge = Link("WROTE", "TOLD", row.declared, use.parts) if use else _WRITTEN[row.declared]
+            place = Place(row.dataset, row.id)
+            found.setdefault(writer, {})[place], self._writers[place] = edge, writer
         for (run, dataset), use in uses.items():
             if (run, dataset) not in versioned:
                 edge = Link("WROTE", "UNKNOWN", use.declared, use.parts)
@@ -132,19 +143,37 @@ class RunRecords:
         return found
 
     async def readers_of(self, places: Collection[Place]) -> dict[Place, dict[RunKey, Link]]:
-        """Return the runs that read these versions; each possible reader is checked against what it read."""
-        ids = {place.version for place in places if place.version is not None}
-        asked = await store.readers(self.connection, ids, self.as_of, most=_READERS, later=_LATER)
-        counts: dict[tuple[uuid.UUID, uuid.UUID], int] = {}
-        for version, run in asked:
-            counts[version, run.job] = counts.get((version, run.job), 0) + 1
+        """Return the runs that read these versions; a possible reader is checked against what it read, unless it can have found nothing else."""
+        asked = [place for place in dict.fromkeys(places) if place.version is not None]
+        rows = await store.readers(
+            self.connection,
+            [place.version for place in asked if place.version],
+            self.as_of,
+            most=_READERS,
+            later=_LATER,
+        )
+        counts = Counter((nr, run.job) for nr, run, _ in rows)
         self.unchecked += sum(count > _READERS for count in counts.values())
-        read = await self.read_by({run for _, run in asked})
+        await self._check_versions({asked[nr].dataset for nr, _, _ in rows})
         found: dict[Place, dict[RunKey, Link]] = {}
-        for run, mine in read.items():
-            for place, edge in mine.items():
+        doubtful: set[RunKey] = set()
+        for nr, run, sure in rows:
+            if sure and asked[nr].dataset not in self.special:
+                found.setdefault(asked[nr], {})[run] = _FOUND
+            else:
+                doubtful.add(run)
+        if self._by_item and found:
+            items = await item_store.reads_by_item(self.connection, {run for some in found.values() for run in some})
+            found = {
+                place: {run: link for run, link in some.items() if (run, place.dataset) not in items}
+                for place, some in found.items()
+            }
+        await self.load_runs({run for _, run, _ in rows})
+        ids = {place.version for place in asked}
+        for run, mine in (await self.read_by(doubtful)).items():
+            for place, link in mine.items():
                 if place.version in ids:
-                    found.setdefault(place, {})[run] = edge
+                    found.setdefault(place, {})[run] = link
         return found
 
     async def expand(self, keys: Collection[Key], direction: str, steps: int) -> list[Step]:
@@ -164,7 +193,9 @@ class RunRecords:
 
     def writer_of(self, place: Place) -> RunKey | None:
         """The run that wrote it; None if none is known."""
-        return place.writer if place.version is None else self.versions[place.version].writer
+        if place.version is None or (writer := self._writers.get(place)) is None:
+            return place.writer if place.version is None else self.versions[place.version].writer
+        return writer
 
     async def join_writers(self, walk: Walk) -> None:
         """Tie every version of an answer to the run that wrote it, if that is part of the answer too, as its events say."""

@@ -125,7 +125,7 @@ async def runs(
         if stalled:
             if wanted not in {None, RunState.RUNNING}:
                 return Runs(0, [])
-            rows = await _stalled(connection, job_id, parent_id)
+            rows = [row for row, _ in await stalled_runs(connection, job_id, parent_id)]
             return Runs(len(rows), await _runs(connection, rows[offset : offset + limit]))
         rows, total = await run_store.page(
             connection, job=job_id, state=wanted, parent=parent_id, limit=limit, offset=offset
@@ -133,10 +133,13 @@ async def runs(
         return Runs(total, await _runs(connection, rows))
 
 
-async def _stalled(connection: Connection, job: uuid.UUID | None, parent: uuid.UUID | None) -> list[RunRow]:
+async def stalled_runs(
+    connection: Connection, job: uuid.UUID | None = None, parent: uuid.UUID | None = None
+) -> list[tuple[RunRow, str]]:
+    """Return the runs that are thought to be stalled, and why, the one that is silent for longest first."""
     rows = await run_store.open_runs(connection, job=job, parent=parent, limit=_MOST_OPEN)
     alive = await liveness.load(connection, rows, dt.datetime.now(dt.UTC))
-    return [row for row in rows if alive[row.run_id, row.job_id].stalled]
+    return [(row, why) for row in rows if (why := alive[row.run_id, row.job_id].stalled)]
 
 
 async def _runs(connection: Connection, rows: list[RunRow]) -> list[Run]:

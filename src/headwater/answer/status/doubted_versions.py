@@ -86,7 +86,8 @@ async def doubted_versions(connection: Connection) -> DoubtedVersions:
     search.share(walk)
     await search.condemn_places(standing)
     current = await origin_store.current(
-        connection, {row.id for place in search.found.places if (row := search.row(place)) is not None}
+        connection,
+        {id_ for place in search.found.places if (id_ := place.version) is not None and id_ in walk.versions},
     )
     flows: Mapping[uuid.UUID, Iterable[WrittenDataset]] = {}
     if any(checked_columns(checks) != ALL for checks in standing.values()):

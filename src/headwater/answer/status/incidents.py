@@ -2,13 +2,14 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 import msgspec
 
 from headwater.answer.status.declared import declared
-from headwater.answer.status.wrong_versions import WrongByReads, of_incident
+from headwater.answer.status.wrong_by_reads import WrongByReads
+from headwater.answer.status.wrong_versions import of_incident
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.status.marks import Kind, by_entity
 from headwater.entities.time import ranges
@@ -54,7 +55,7 @@ class OfEntity(msgspec.Struct, frozen=True):
     left as it is.
 
     `repaired`: a wrong version of these was replaced, before or after the incident was opened.
-    `columns`: those that may be wrong, in lower case; null if it may be all of them.
+    `columns`: those that may be wrong, in lower case; null if it may be all of them. `owners`: of the entity.
     """
 
     entity: str
@@ -63,6 +64,7 @@ class OfEntity(msgspec.Struct, frozen=True):
     repaired: list[str]
     wont_fix: list[str]
     columns: list[str] | None = None
+    owners: list[str] = []
 
 
 class Unaffected(msgspec.Struct, frozen=True):
@@ -115,17 +117,29 @@ async def incident(database: Database, id_: uuid.UUID) -> OneIncident:
             raise NotFound(
                 f"there is no incident {id_}; list the incidents with `headwater incident list`", incident=str(id_)
             )
-        held = await declared(connection)
-        rows = await status_store.marks_by_ref(connection, _KINDS, str(id_))
-        columns = {one.entity_id: one.columns for one in await store.columns(connection, id_)}
-        pairs = [(held.names.get(down), held.names.get(up)) for _, up, down in await store.spared(connection, [id_])]
-        roots: dict[str, Ordinals] = {}
-        for root in await store.roots(connection, [id_]):
-            name = held.names.get(root.entity_id)
-            if name is not None:
-                roots[name] = roots.get(name, NONE) | Ordinals.between(root.start_, root.end_)
-        origins = (await origin_store.origins(connection, [id_])).get(id_, [])
-        reads = await _reads(connection, found, origins, rows)
+        return await _describe_incident(connection, await declared(connection), found)
+
+
+async def unmended(database: Database, most: int) -> list[OneIncident]:
+    """Return the incidents that are neither retracted nor mended, the latest first."""
+    async with database.snapshot() as connection:
+        held, (found, _) = await declared(connection), await store.page(connection, None, most, 0)
+        shown = [await _describe_incident(connection, held, one) for one in found if one.state != "retracted"]
+    return [one for one in shown if not one.incident.mended]
+
+
+async def _describe_incident(connection: Connection, held: StoredDeclarations, found: store.Incident) -> OneIncident:
+    id_ = found.id
+    rows = await status_store.marks_by_ref(connection, _KINDS, str(id_))
+    columns = {one.entity_id: one.columns for one in await store.columns(connection, id_)}
+    pairs = [(held.names.get(down), held.names.get(up)) for _, up, down in await store.spared(connection, [id_])]
+    roots: dict[str, Ordinals] = {}
+    for root in await store.roots(connection, [id_]):
+        name = held.names.get(root.entity_id)
+        if name is not None:
+            roots[name] = roots.get(name, NONE) | Ordinals.between(root.start_, root.end_)
+    origins = (await origin_store.origins(connection, [id_])).get(id_, [])
+    reads = await _reads(connection, found, origins, rows, held.names)
     marks = by_entity(rows)
     order = [name for component in held.graph.order for name in component if held.ids[name] in marks]
     return OneIncident(
@@ -145,16 +159,21 @@ async def incident(database: Database, id_: uuid.UUID) -> OneIncident:
 
 
 async def _reads(
-    connection: Connection, one: store.Incident, origins: Sequence[Origin], rows: Sequence[status_store.Run]
+    connection: Connection,
+    one: store.Incident,
+    origins: Sequence[Origin],
+    rows: Sequence[status_store.Run],
+    entities: Mapping[int, str] | None = None,
 ) -> WrongByReads | None:
     if one.state == "retracted" or not origins:
         return None
     windows = [(row.entity_id, row.start_, row.end_) for row in rows if row.kind in {"tainted", "inherited"}]
-    return await of_incident(connection, origins, await origin_store.runs_of_instances(connection, windows))
+    return await of_incident(connection, origins, await origin_store.runs_of_instances(connection, windows), entities)
 
 
 def _of(held: StoredDeclarations, name: str, some: dict[Kind, Ordinals]) -> OfEntity:
-    return OfEntity(name, *(ranges.written(held.instances(name), some[kind]) for kind in _KINDS))
+    tainted, inherited, repaired, left = (ranges.written(held.instances(name), some[kind]) for kind in _KINDS)
+    return OfEntity(name, tainted, inherited, repaired, left, owners=list(held.declared[name].owners))
 
 
 def _incident_view(one: store.Incident, rows: list[status_store.Run], reads: WrongByReads | None) -> IncidentView:

@@ -12,17 +12,20 @@ import msgspec
 
 from headwater.answer.lineage import node
 from headwater.answer.lineage.catalog import owners_of
-from headwater.answer.lineage.runs import runs
+from headwater.answer.lineage.runs import stalled_runs
+from headwater.answer.status import incidents
 from headwater.answer.status.doubted_instances import DoubtedInstances
 from headwater.answer.status.doubted_versions import Doubt, describe_check, doubted_versions
 from headwater.answer.status.freshness import Freshness, freshness
-from headwater.answer.status.incidents import incidents
+from headwater.answer.status.hit_objects import Cause, HitObject, cause_of, hit_by, label_instances, owners_of_cause
+from headwater.answer.status.wrong_by_reads import in_order
 from headwater.errors import InvalidQuestion
 from headwater.model.names import DatasetName, short
 from headwater.model.run import RunState
 from headwater.model.version import dataset_id
 from headwater.store.database import Connection, Database
 from headwater.store.lineage import nodes as node_store
+from headwater.store.lineage.nodes import NodeRow
 from headwater.store.lineage.run_lineage import VersionRow
 from headwater.store.status import open_incidents as store
 
@@ -30,24 +33,14 @@ KINDS = ("wrong", "failed", "doubted", "late", "stalled")
 _WINDOW = dt.timedelta(days=30)
 """A job that failed longer ago and never ran again is no news."""
 _MOST = 1000
-_NAMED = 10
-"""So many stretches of doubted instances are named."""
-
-
-class HitObject(msgspec.Struct, frozen=True):
-    """A dataset, job or some instances of an entity that are late, doubted or fail because of an entry. `owners`: whom to tell."""
-
-    kind: str
-    id: str
-    label: str
-    since: dt.datetime | None
-    owners: list[str]
+_MOST_JOBS = 10
 
 
 class OpenIncident(msgspec.Struct, frozen=True):
-    """`kind`: wrong, failed, doubted, late or stalled. `id`: of the job, dataset or run, or of the incident. `text`: what is the matter.
+    """`kind`: wrong, failed, doubted, late or stalled. `id`: of the job or dataset, or of the incident. `text`: what is the matter.
 
-    `hit`: what is late, doubted or fails because of it. `look`: the command that shows more. `version_id`: of a doubted dataset, which version.
+    `hit`: what is wrong, late, doubted or fails because of it, the cause left out. `owners`: of the cause. `plan`: what mends it, a command or the
+    jobs to run, in order. `look`: the command that shows more. `version_id`: of a doubted dataset, which version.
     """
 
     kind: str
@@ -57,6 +50,8 @@ class OpenIncident(msgspec.Struct, frozen=True):
     text: str
     owners: list[str]
     hit: list[HitObject]
+    cause: Cause
+    plan: str
     look: str
     version_id: str | None = None
 
@@ -70,12 +65,13 @@ class OpenIncidents(msgspec.Struct, frozen=True):
 
 
 class _Trouble(msgspec.Struct, frozen=True):
-    """A failing job, a late dataset or a doubted one, before it is known what caused it."""
+    """A failing or silent job, a late dataset or a doubted one, before it is known what caused it. `run`: the job's."""
 
     kind: str
     since: dt.datetime | None
     text: str
     look: str
+    run: uuid.UUID | None = None
     version: uuid.UUID | None = None
 
 
@@ -86,7 +82,7 @@ async def open_incidents(
     if kind is not None and kind not in KINDS:
         raise InvalidQuestion(f"kind {kind[:40]!r} is not one of {', '.join(KINDS)}", parameter="kind")
     late = (await freshness(database, state="late", namespace=None, limit=_MOST, offset=0)).freshness
-    found = [*await _wrong(database), *await _caused(database, late), *await _stalled(database)]
+    found = [*await _wrong(database), *await _caused(database, late)]
     counts = {each: sum(one.kind == each for one in found) for each in KINDS}
     wanted = [one for one in found if kind in {None, one.kind}]
     far = dt.datetime.max.replace(tzinfo=dt.UTC)
@@ -95,61 +91,49 @@ async def open_incidents(
 
 
 async def _wrong(database: Database) -> list[OpenIncident]:
-    found = (await incidents(database, limit=_MOST)).incidents
-    return [
-        OpenIncident(
-            "wrong",
-            str(one.id),
-            one.reason,
-            one.opened_at,
-            f"{one.wrong:,} instances, {one.versions:,} versions",
-            [],
-            [],
-            f"headwater repair {one.id} --dry-run",
+    found = []
+    for one in await incidents.unmended(database, _MOST):
+        view = one.incident
+        found.append(
+            OpenIncident(
+                "wrong",
+                str(view.id),
+                view.reason,
+                view.opened_at,
+                f"{view.wrong:,} instances, {view.versions:,} versions",
+                owners_of_cause(one),
+                hit_by(one),
+                cause_of(one),
+                f"headwater repair {view.id} --apply --dry-run",
+                f"headwater repair {view.id} --dry-run",
+            )
         )
-        for one in found
-        if one.state != "retracted" and not one.mended
-    ]
-
-
-async def _stalled(database: Database) -> list[OpenIncident]:
-    found = await runs(database, job=None, state=None, parent=None, limit=_MOST, offset=0, stalled=True)
-    return [
-        OpenIncident(
-            "stalled",
-            one.id,
-            one.job,
-            one.last_event_at,
-            one.stalled_reason or "it fell silent",
-            [],
-            [],
-            f"headwater run show {one.id}",
-        )
-        for one in found.runs
-    ]
+    return found
 
 
 async def _caused(database: Database, late: Iterable[Freshness]) -> list[OpenIncident]:
-    """Return failing jobs and late datasets, each under the first of them upstream."""
+    """Return failing and silent jobs, late and doubted datasets, each under the first of them upstream."""
     now = dt.datetime.now(dt.UTC)
     async with database.snapshot() as connection:
         failing = await store.failing(connection, now - _WINDOW, _MOST)
-        troubles = {one.job: _failed(one) for one in failing}
+        troubles = await _stalled(connection)
+        troubles |= {one.job: _failed(one) for one in failing}
         troubles |= {dataset_id(DatasetName(each.namespace, each.name)): _late(each) for each in late}
         doubted = await doubted_versions(connection)
         roots = [one for one in doubted.doubts if one.cause is None]
         for one in reversed(roots):  # the first root of a dataset counts
             troubles[one.place.dataset] = _doubted(one, troubles.get(one.place.dataset))
-        causes = await _causes(connection, troubles, roots)
+        above = await _above(connection, troubles, roots)
+        causes = {id_: first for id_ in troubles if (first := _first(id_, above, troubles)) is not None}
         reached: dict[uuid.UUID, dict[uuid.UUID, dt.datetime]] = {}
         for one in roots:
             reached.setdefault(one.place.dataset, {}).update(_inherited(one, doubted.rows, troubles))
         instances: dict[uuid.UUID, list[HitObject]] = {}
         for one in roots:
             instances.setdefault(one.place.dataset, []).extend(_instances_hit(each) for each in one.instances)
-        ids = set(troubles) | {id_ for some in reached.values() for id_ in some}
+        ids = {*troubles, *above, *(id_ for some in (*above.values(), *reached.values()) for id_ in some)}
         names = await node_store.by_ids(connection, ids)
-        owners = await owners_of(connection, ids)
+        owners = await owners_of(connection, {*troubles, *(id_ for some in reached.values() for id_ in some)})
     below: dict[uuid.UUID, list[uuid.UUID]] = {}
     for id_, cause in causes.items():
         below.setdefault(cause, []).append(id_)
@@ -172,9 +156,27 @@ async def _caused(database: Database, late: Iterable[Freshness]) -> list[OpenInc
                     some.append(HitObject("doubted", names[each].node_id, label(each), since, owners.get(each, [])))
         return sorted(some, key=lambda one: one.id)
 
+    def origin(id_: uuid.UUID) -> Cause:
+        trouble = troubles[id_]
+        if trouble.version is not None:
+            return Cause("version", str(trouble.version), label(id_))
+        if trouble.run is not None:
+            return Cause("run", str(trouble.run), label(id_))
+        return Cause("dataset", names[id_].node_id, label(id_))
+
+    def plan(id_: uuid.UUID) -> str:
+        if troubles[id_].kind == "doubted":
+            return f"headwater verdict '{names[id_].node_id}' wrong, or fine"
+        jobs = [
+            names[each].node_id.removeprefix("job:") for each in _jobs_in_order(id_, below.get(id_, ()), above, names)
+        ]
+        more = f" and {len(jobs) - _MOST_JOBS:,} more" if len(jobs) > _MOST_JOBS else ""
+        listed = ", then ".join(jobs[:_MOST_JOBS])
+        return f"run {listed}{more} again" if jobs else f"find who writes it: headwater lineage '{names[id_].node_id}'"
+
     return [
         OpenIncident(
-            trouble.kind, names[id_].node_id, label(id_), trouble.since, trouble.text, owners.get(id_, []), hits(id_),
+            trouble.kind, names[id_].node_id, label(id_), trouble.since, trouble.text, owners.get(id_, []), hits(id_), origin(id_), plan(id_),
             trouble.look.format(id=names[id_].node_id), str(trouble.version) if trouble.version else None,
         )
         for id_, trouble in troubles.items()
@@ -182,10 +184,45 @@ async def _caused(database: Database, late: Iterable[Freshness]) -> list[OpenInc
     ]  # fmt: skip
 
 
+async def _stalled(connection: Connection) -> dict[uuid.UUID, _Trouble]:
+    """The jobs with a run that fell silent, unless a run that began later was good; of several runs the one that is silent for longest."""
+    found = await stalled_runs(connection)
+    good = await store.recovered(connection, [(row.job_id, row.first_event_at) for row, _ in found])
+    troubles: dict[uuid.UUID, _Trouble] = {}
+    for nr, (row, why) in enumerate(found):
+        if nr not in good:
+            one = _Trouble("stalled", row.last_event_at, why, f"headwater run show {row.run_id}", row.run_id)
+            troubles.setdefault(row.job_id, one)
+    return troubles
+
+
+def _jobs_in_order(
+    id_: uuid.UUID,
+    hit: Iterable[uuid.UUID],
+    above: Mapping[uuid.UUID, set[uuid.UUID]],
+    names: Mapping[uuid.UUID, NodeRow],
+) -> list[uuid.UUID]:
+    """The jobs to run again: that of an entry, and those downstream of it that make what it hits, each after what it needs."""
+    below: dict[uuid.UUID, set[uuid.UUID]] = {}
+    for down, some in above.items():
+        for up in some:
+            below.setdefault(up, set()).add(down)
+    downstream, fresh = {id_}, [id_]
+    while fresh:
+        new = below.get(fresh.pop(), set()) - downstream
+        downstream |= new
+        fresh += new
+    makers = {up for each in hit for up in (each, *above.get(each, ())) if up in downstream}
+    makers |= {id_, *(above.get(id_, ()) if names[id_].type == "DATASET" else ())}
+    jobs = {each for each in makers if each in names and names[each].type == "JOB"}
+    after = {job: {far for up in above.get(job, ()) for far in (up, *above.get(up, ()))} & jobs - {job} for job in jobs}
+    return in_order(after, {job: names[job].node_id for job in jobs})
+
+
 def _failed(one: store.FailingJob) -> _Trouble:
     state = RunState(one.state).name.lower()
     times = f"; {one.failures:,} runs since a good one" if one.failures > 1 else ""
-    return _Trouble("failed", one.since, f"the last run {state}{times}", f"headwater run show {one.run}")
+    return _Trouble("failed", one.since, f"the last run {state}{times}", f"headwater run show {one.run}", one.run)
 
 
 def _late(one: Freshness) -> _Trouble:
@@ -202,14 +239,13 @@ def _doubted(one: Doubt, other: _Trouble | None) -> _Trouble:
         one.since,
         f"{text}; {other.text}" if other is not None else text,
         "headwater status '{id}'",
-        one.place.version,
+        version=one.place.version,
     )
 
 
 def _instances_hit(one: DoubtedInstances) -> HitObject:
     """The doubted instances of one entity, its first ones by name."""
-    more = f" and {len(one.instances) - _NAMED:,} more" if len(one.instances) > _NAMED else ""
-    label = f"{one.entity}@{','.join(one.instances[:_NAMED])}{more}"
+    label = label_instances(one.entity, one.instances)
     return HitObject("doubted", f"instances:{one.entity}", label, one.since, one.owners)
 
 
@@ -224,10 +260,10 @@ def _inherited(
     return found
 
 
-async def _causes(
+async def _above(
     connection: Connection, troubles: Mapping[uuid.UUID, _Trouble], doubts: Sequence[Doubt]
-) -> dict[uuid.UUID, uuid.UUID]:
-    """Return for each trouble that another one upstream explains the first of those, which no trouble explains in turn."""
+) -> dict[uuid.UUID, set[uuid.UUID]]:
+    """Return what is directly upstream of each trouble, and of their neighbours."""
     edges = await store.neighbours(connection, troubles)
     others = {edge.job for edge in edges} - troubles.keys()
     edges += await store.neighbours(connection, others)
@@ -246,7 +282,7 @@ async def _causes(
             for each in (job if check.direction == "in" else None, parents.get(job)):
                 if each is not None:
                     above.setdefault(each, set()).add(one.place.dataset)
-    return {id_: first for id_ in troubles if (first := _first(id_, above, troubles)) is not None}
+    return above
 
 
 def _first(

@@ -8,29 +8,19 @@ Computed anew for each question, so what a later run mended is no longer wrong.
 """
 
 import contextlib
-import datetime as dt
-import heapq
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
 
-import msgspec
-
-from headwater.answer.lineage import node
-from headwater.answer.lineage.catalog import contacts_of
 from headwater.answer.lineage.run_records import RunRecords
 from headwater.answer.lineage.walk import Place
-from headwater.answer.status.hit_datasets import HitDataset, hit_datasets
+from headwater.answer.status.wrong_by_reads import WrongByReads, describe
 from headwater.answer.status.wrong_columns import Reason, Spread, restricted
 from headwater.entities.needs.columns import ALL, Columns, named
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import version
-from headwater.model.names import short
 from headwater.store.database import Connection
 from headwater.store.lineage import column_flow, correlation
-from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage import run_lineage as run_store
-from headwater.store.lineage.nodes import NodeRow
 from headwater.store.lineage.runs import RunKey
 from headwater.store.status import wrong_versions as store
 from headwater.store.status.wrong_versions import Origin, OriginKind
@@ -161,87 +151,13 @@ class Search:
                     found[run] = reason
         return found
 
-    async def describe(self) -> None:
-        """Set `described` from what was found so far."""
-        self.described = await _described(self._connection, self)
-
-    def row(self, place: Place) -> run_store.VersionRow | None:
-        """The stored version of a place; None if the run that wrote it reported none."""
-        return self._walk.versions.get(place.version) if place.version is not None else None
-
-    def writer(self, place: Place) -> RunKey | None:
-        """The run that wrote it."""
-        return self._walk.writer_of(place)
-
-
-class WrongRun(msgspec.Struct, frozen=True):
-    """A run that is wrong, or read what is wrong. `basis`: `exact`; or `by_time`: somewhere on the way, which version was read is judged by the time
-    at which the reader began.
-    """
-
-    run_id: str
-    job: str
-    label: str
-    state: str
-    started_at: dt.datetime
-    depth: int
-    basis: str
-    because: str | None
-
-
-class WrongVersion(msgspec.Struct, frozen=True):
-    """A version that such a run wrote. `current`: its dataset holds it still. `because`: the run that wrote it; null for what was condemned itself.
-
-    `right_before`: the version in its storage that the dataset could go back to; null if none is known. `columns`: those that may be wrong, in
-    lower case; null if all may be.
-    """
-
-    dataset: str
-    label: str
-    version_id: str
-    external_version: str | None
-    written_at: dt.datetime
-    run_id: str | None
-    job: str | None
-    current: bool
-    depth: int
-    basis: str
-    because: str | None
-    right_before: str | None
-    columns: list[str] | None
-
-
-class Repeat(msgspec.Struct, frozen=True):
-    """A job to run again, and what for; `after`: jobs of this list that must have run before."""
-
-    job: str
-    label: str
-    datasets: list[str]
-    runs: list[str]
-    after: list[str]
-
-
-class WrongByReads(msgspec.Struct, frozen=True):
-    """Everything that is wrong by recorded reads.
-
-    `current`: how many versions their datasets still hold. `unconfirmed`: datasets with later versions that may have
-    been added to the wrong one: no event says that they replaced it. `repeat`: in order of execution. `owners`: of the
-    datasets that hold a wrong version. `hit`: these datasets with their owners, teams, and the way that led to
-    them. `capped`: there may be more.
-    """
-
-    runs: list[WrongRun]
-    versions: list[WrongVersion]
-    current: int
-    unconfirmed: list[str]
-    repeat: list[Repeat]
-    owners: dict[str, list[str]]
-    hit: list[HitDataset]
-    capped: bool
+    async def describe(self, entities: Mapping[int, str] | None = None) -> None:
+        """Set `described` from what was found so far; with the names of `entities`, say also how jobs can be run again."""
+        self.described = await describe(self._connection, self._walk, self.found, entities=entities)
 
 
 async def of_incident(
-    connection: Connection, origins: Sequence[Origin], makers: Collection[str]
+    connection: Connection, origins: Sequence[Origin], makers: Collection[str], entities: Mapping[int, str] | None
 ) -> WrongByReads | None:
     """Return what is wrong by recorded reads because of an incident: from its origins, and from the runs (`makers`)
     that made its wrong instances. None if it has no origins. Origins that retention has deleted are skipped."""
@@ -253,7 +169,7 @@ async def of_incident(
         with contextlib.suppress(NotFound):
             await search.condemn([origin])
     await search.condemn_runs(run_ids(makers))
-    await search.describe()
+    await search.describe(entities)
     return search.described
 
 
@@ -283,129 +199,3 @@ def run_ids(texts: Iterable[str]) -> set[uuid.UUID]:
         with contextlib.suppress(ValueError):
             found.add(uuid.UUID(text))
     return found
-
-
-async def _described(connection: Connection, search: Search) -> WrongByReads:
-    """The spread in names, with what remaking takes."""
-    found = search.found
-    rows = await run_store.runs(connection, found.runs, "infinity")
-    stored = {row.id for place in found.places if (row := search.row(place)) is not None}
-    current = await store.current(connection, stored)
-    before = await store.before(connection, current, stored)
-    writers = {writer for place in found.places if (writer := search.writer(place)) is not None}
-    datasets = {place.dataset for place in found.places}
-    names = await node_store.by_ids(connection, {key.job for key in found.runs.keys() | writers} | datasets)
-    versions = []
-    for place, why in found.places.items():
-        row = search.row(place)
-        if row is None or place.version is None:
-            continue  # its run reported no version: it failed, or has not ended
-        writer = search.writer(place)
-        versions.append(
-            WrongVersion(
-                names[place.dataset].node_id,
-                short(names[place.dataset].name),
-                str(row.id),
-                row.external_version or None,
-                row.written_at,
-                str(writer.run) if writer else None,
-                names[writer.job].node_id if writer else None,
-                row.id in current,
-                why.depth,
-                why.basis,
-                f"run:{writer.run}" if writer is not None and why.because is not None else None,
-                before[row.id].external_version if row.id in before else None,
-                sorted(found.columns[place]) if place in found.columns else None,
-            )
-        )
-    runs = [
-        WrongRun(
-            str(key.run),
-            names[key.job].node_id,
-            node.short_job(names[key.job].name),
-            rows[key].state.name,
-            rows[key].began,
-            why.depth,
-            why.basis,
-            names[why.because.dataset].node_id if isinstance(why.because, Place) else None,
-        )
-        for key, why in found.runs.items()
-        if key in rows
-    ]
-    held = [place for place in found.places if place.version in current]
-    contacts = await contacts_of(connection, {place.dataset for place in held})
-    return WrongByReads(
-        sorted(runs, key=lambda one: (one.depth, one.started_at, one.run_id, one.job)),
-        sorted(versions, key=lambda one: (one.depth, one.written_at, one.dataset, one.version_id)),
-        len(current),
-        await _unconfirmed(connection, search, current, names),
-        _repeat(search, held, names),
-        {names[id_].node_id: one.owners for id_, one in contacts.items() if one.owners},
-        hit_datasets(found, held, contacts, names),
-        found.capped,
-    )
-
-
-async def _unconfirmed(
-    connection: Connection, search: Search, current: Collection[uuid.UUID], names: Mapping[uuid.UUID, NodeRow]
-) -> list[str]:
-    replaced = {
-        place.version: place.dataset
-        for place in search.found.places
-        if place.version is not None and search.row(place) is not None and place.version not in current
-    }
-    found = await store.unconfirmed(connection, replaced.keys())
-    return sorted({names[replaced[id_]].node_id for id_ in found})
-
-
-def _repeat(search: Search, held: Sequence[Place], names: dict[uuid.UUID, NodeRow]) -> list[Repeat]:
-    """The jobs whose versions are held, each after those of them that wrote what its runs read. Jobs that need each other go by time."""
-    made: dict[uuid.UUID, list[tuple[RunKey, Place]]] = {}
-    for place in held:
-        if (writer := search.writer(place)) is not None:
-            made.setdefault(writer.job, []).append((writer, place))
-    after: dict[uuid.UUID, set[uuid.UUID]] = {}
-    for job, pairs in made.items():
-        read = {place for run, _ in pairs for place in search.found.read.get(run, ())}
-        writers = {writer.job for place in read if (writer := search.writer(place)) is not None}
-        after[job] = {other for other in writers if other in made and other != job}
-    first = {job: min(_written_at(search, place) for _, place in pairs) for job, pairs in made.items()}
-    order = _in_order(after, {job: (first[job], names[job].node_id) for job in made})
-    return [
-        Repeat(
-            names[job].node_id,
-            node.short_job(names[job].name),
-            sorted({names[place.dataset].node_id for _, place in made[job]}),
-            sorted({str(key.run) for key, _ in made[job]}),
-            sorted(names[other].node_id for other in after[job]),
-        )
-        for job in order
-    ]
-
-
-def _in_order(after: Mapping[uuid.UUID, set[uuid.UUID]], rank: Mapping[uuid.UUID, Any]) -> list[uuid.UUID]:
-    """Return all jobs, each once and after those it needs, the lowest rank first; also if they need each other."""
-    before: dict[uuid.UUID, list[uuid.UUID]] = {}
-    for job, needed in after.items():
-        for other in needed:
-            before.setdefault(other, []).append(job)
-    waits = {job: len(needed) for job, needed in after.items()}
-    ready = [(rank[job], job) for job, count in waits.items() if not count]
-    heapq.heapify(ready)
-    by_rank = iter(sorted(after, key=rank.__getitem__))
-    order: dict[uuid.UUID, None] = {}
-    while len(order) < len(after):
-        job = heapq.heappop(ready)[1] if ready else next(each for each in by_rank if each not in order)
-        if job in order:
-            continue
-        order[job] = None
-        for other in before.get(job, ()):
-            waits[other] -= 1
-            if not waits[other]:
-                heapq.heappush(ready, (rank[other], other))
-    return list(order)
-
-
-def _written_at(search: Search, place: Place) -> dt.datetime:
-    row = search.row(place)
-    return row.written_at if row is not None else dt.datetime.max.replace(tzinfo=dt.UTC)

@@ -9,7 +9,7 @@ import signal
 import socket
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import msgspec
 import typer
@@ -20,11 +20,20 @@ from headwater.errors import InvalidManifest, InvalidQuestion
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from headwater.runner.backfill import ItemEvent, Worker
+    from headwater.runner.backfill import ItemEvent
     from headwater.runner.executors import Executor
     from headwater.runner.plans import PlanOnServer, Progress
 
 _SHOWN = 50
+
+
+class Stoppable(Protocol):
+    """Work that can be asked to stop."""
+
+    def stop(self) -> None:
+        """Begin nothing more; the second call ends what runs, the third kills it."""
+
+
 _FAILED, _LEFT, _STOPPED = 1, 3, 130
 
 
@@ -91,9 +100,9 @@ def apply(
     from headwater.runner.plans import PlanOnServer
 
     logs = logs.absolute() if logs else home() / "backfill"
-    executors = [_airflow(each) for each in airflow or []]
+    executors = [airflow_executor(each) for each in airflow or []]
     if packages is not None:
-        executors.append(_packages(packages, logs, run_command, url))
+        executors.append(packages_executor(packages, logs, run_command, url))
     if spark_submit is not None:
         executors.append(_delta(spark_submit, columns or [], logs, url))
     if not executors:
@@ -107,16 +116,16 @@ def apply(
     progress = plan.progress()
     if progress.state not in {"running", "done", "cancelled"}:
         plan.apply()
-    with _progress_printer(plan, progress, json) as on_event:
+    with progress_printer(plan, progress, json) as on_event:
         working = Worker(
             plan, executors, name=worker or f"{socket.gethostname()}/{os.getpid()}", parallel=parallel, lease=lease, on_event=on_event
         )  # fmt: skip
-        with _stop_on_signals(working):
+        with stop_on_signals(working):
             ended = working.run_items()
     raise typer.Exit(_print_outcome(url, id, ended, json))
 
 
-def _packages(packages: Path, logs: Path, command: str | None, url: str | None) -> Executor:
+def packages_executor(packages: Path, logs: Path, command: str | None, url: str | None) -> Executor:
     """Return the executor of packages. Its runs look up the server as `headwater run` does, unless --url names one."""
     from headwater.runner.agreement import differences
     from headwater.runner.executors.packages import COMMAND, Packages, package_files
@@ -155,7 +164,7 @@ def _delta(command: str, columns: list[str], logs: Path, url: str | None) -> Exe
     return DeltaTables(shlex.split(command), logs, columns=named, environ=environ)
 
 
-def _airflow(text: str) -> Executor:
+def airflow_executor(text: str) -> Executor:
     from headwater.capture.airflow.config import rest
     from headwater.runner.executors.airflow import AirflowTasks
 
@@ -187,7 +196,7 @@ def _show(url: str | None, id: str, executors: list[Executor], json: bool) -> No
 
 
 @contextlib.contextmanager
-def _stop_on_signals(worker: Worker) -> Iterator[None]:
+def stop_on_signals(worker: Stoppable) -> Iterator[None]:
     """Pass every stop signal on to the worker, also the second."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if threading.current_thread() is threading.main_thread() else ()  # fmt: skip
 
@@ -205,7 +214,7 @@ def _stop_on_signals(worker: Worker) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _progress_printer(plan: PlanOnServer, progress: Progress, json: bool) -> Iterator[Callable[[ItemEvent], None]]:
+def progress_printer(plan: PlanOnServer, progress: Progress, json: bool) -> Iterator[Callable[[ItemEvent], None]]:
     """Return a printer of progress: JSON lines, lines above a bar on a terminal, or plain lines elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import uuid
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +14,9 @@ from headwater.cli.plans import bad_runs
 from headwater.cli.status import wrong_reads
 from headwater.cli.status.instances import As, Json, Limit, Url
 from headwater.errors import InvalidQuestion
+
+if TYPE_CHECKING:
+    from headwater.cli.plans.repair_apply import Means
 
 _PAUSE = 2.0
 _NOT_YET = 3
@@ -28,10 +32,6 @@ def repair(
         str | None, typer.Option(metavar="ID", help="Repair after this run, which made something wrong.")
     ] = None,
     dag: Annotated[str | None, typer.Option(metavar="DAG", help="Repair after a run of this DAG.")] = None,
-    airflow: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Choose the Airflow whose DAG it is, as in `airflow://NAME/DAG/TASK`."),
-    ] = None,
     execution_date: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="Choose the DAG's run whose interval starts then (ISO 8601, UTC)."),
@@ -44,6 +44,41 @@ def repair(
             metavar="SECONDS", min=0, help="Wait so long until nothing is wrong any more, and show how far it is."
         ),
     ] = 0.0,
+    apply: Annotated[bool, typer.Option("--apply", help="Run the jobs again that the options below can run.")] = False,
+    packages: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", exists=True, file_okay=False, help="Run packages from FOLDER/NAME."),
+    ] = None,
+    airflow: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=URL", help="Run tasks in this Airflow, as `headwater backfill apply` does. Repeatable."
+        ),
+    ] = None,
+    dbt: Annotated[
+        str | None, typer.Option(metavar="COMMAND", help="Run dbt's models with this command and `--select MODEL`.")
+    ] = None,
+    command: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="JOB=COMMAND",
+            help="Run a job with this command; with {run}, {start} or {end} once for each of its runs. Repeatable.",
+        ),
+    ] = None,
+    reported_commands: Annotated[
+        bool,
+        typer.Option(
+            "--reported-commands", help="Run the shell commands that events report of jobs, such as Airflow's."
+        ),
+    ] = False,
+    logs: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write the output of runs to this folder. Default: ~/.headwater/repair."),
+    ] = None,
+    reports_within: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", min=0, help="Wait so long for a run's events after its end."),
+    ] = 10.0,
     limit: Limit = 50,
     as_: As = None,
     url: Url = None,
@@ -51,8 +86,11 @@ def repair(
 ) -> None:
     """Show what ends an incident, in order, and wait for it.
 
-    Instances get a plan, which `headwater backfill apply` runs. Jobs whose runs are known by events alone are listed in the order in which to run
-    them again: do it with their scheduler, or `headwater run`. Each run is noticed by itself. Started again, it goes on from what is wrong then.
+    Instances get a plan. Jobs whose runs are known by events alone are listed in the order in which to run them again. Each run is noticed by its
+    events, wherever it was started. Started again, the command goes on from what is wrong then.
+
+    --apply runs what the options name: packages, Airflow's tasks, dbt's models, a job's command. Each job runs after those it needs, and at most
+    once. What only a person can run is listed, and waited for with --wait. With --dry-run the commands are listed, and nothing runs.
 
     With --run or --dag, what a bad run made is wrong. --dry-run lists who is hit, the tasks to clear and the runs to start; --reason opens the
     incident, or goes on with the one that the run has.
@@ -67,15 +105,30 @@ def repair(
 
       headwater repair 0190a000-0000-7000-8000-000000000000 --dry-run
 
-      headwater repair 0190a000-0000-7000-8000-000000000000 --wait 3600
+      headwater repair 0190a000-0000-7000-8000-000000000000 --apply --command clean='python clean.py' --packages packages --dry-run
+
+      headwater repair 0190a000-0000-7000-8000-000000000000 --apply --command clean='python clean.py' --wait 3600
     """
+    hosts = [each for each in airflow or [] if "=" in each]
+    if not apply and (packages or hosts or dbt or command or reported_commands):
+        raise InvalidQuestion(
+            "--packages, --airflow NAME=URL, --dbt, --command and --reported-commands go with --apply"
+        )
     if incident is None:
-        bad = _bad_run(url, run, dag, airflow, execution_date)
+        bad = bad_runs.ask(
+            url,
+            run=run,
+            dag=dag,
+            airflow=airflow[0].partition("=")[0] if airflow else None,
+            execution_date=execution_date,
+            reason=reason,
+            dry_run=dry_run,
+            as_=as_,
+        )
         if dry_run:
-            look = bad.look()
-            output.json_line(look) if json else bad_runs.show(look, limit)
-            raise typer.Exit(0 if look["incident"] is None else _NOT_YET)
-        incident = bad.open_incident(reason, as_)
+            output.json_line(bad) if json else bad_runs.show(bad, limit)
+            raise typer.Exit(0 if bad["incident"] is None else _NOT_YET)
+        incident = bad["incident"]["id"]
     elif run or dag:
         raise InvalidQuestion("name an incident, or a bad run with --run or --dag", given=incident)
     try:
@@ -92,6 +145,13 @@ def repair(
     plan = _plan(url, one, dry_run, as_) if one["wrong"] else None
     if not json:
         _show(found, plan, limit)
+    if apply:
+        from headwater.cli.plans import repair_apply
+        from headwater.home import home
+
+        folder = logs.absolute() if logs else home() / "repair"
+        means = repair_apply.Means(packages, hosts, dbt, command or [], reported_commands, folder, reports_within)
+        raise typer.Exit(_apply(url, incident, plan, means, wait, dry_run=dry_run, json=json))
     if wait and not dry_run:
         found = _wait(url, where, found, time.monotonic() + wait, json)
     if json:
@@ -99,16 +159,6 @@ def repair(
     elif found["incident"]["mended"]:
         output.line("nothing is wrong any more", "green")
     raise typer.Exit(0 if found["incident"]["mended"] else _NOT_YET)
-
-
-def _bad_run(
-    url: str | None, run: str | None, dag: str | None, airflow: str | None, execution_date: str | None
-) -> bad_runs.BadRun:
-    if dag is not None:
-        return bad_runs.BadRun.of_dag(url, dag, airflow, execution_date, run)
-    if run is None or airflow or execution_date:
-        raise InvalidQuestion("name an incident, a run with --run, or a run of a DAG with --dag and --execution-date")
-    return bad_runs.BadRun.by_id(url, run)
 
 
 def _plan(url: str | None, one: dict[str, Any], dry_run: bool, as_: str | None) -> dict[str, Any]:
@@ -138,6 +188,44 @@ def _show(found: dict[str, Any], plan: dict[str, Any] | None, limit: int) -> Non
             output.line(f"headwater backfill apply {plan['id']} --packages FOLDER   # run it", "dim")
     if found["reads"] and found["reads"]["current"]:
         wrong_reads.print_reads(found["reads"], limit)
+
+
+def _apply(
+    url: str | None,
+    incident: str,
+    plan: dict[str, Any] | None,
+    means: Means,
+    wait: float,
+    *,
+    dry_run: bool,
+    json: bool,
+) -> int:
+    """Run what can run here, and print how it ended. Returns the exit code: 0, 1 (something failed), 3 (something is still wrong), 130."""
+    from headwater.cli.plans import repair_apply
+
+    work = repair_apply.Application(url, incident, plan["id"] if plan else None, means)
+    if dry_run:
+        rows = work.commands()
+        if json:
+            output.json_line([{"job": job, "command": shown or None, "after": after} for job, shown, after in rows])
+        else:
+            output.line()
+            repair_apply.show_commands(rows)
+        return _NOT_YET if rows or plan else 0
+    ended, failed = work.run(wait, lambda event: repair_apply.print_event(event, json=json), json=json)
+    found = server.get(url, server.path("incidents", incident))
+    if json:
+        output.json_line({"ended": ended, "incident": found["incident"], "reads": found["reads"]})
+    elif found["incident"]["mended"]:
+        output.line("nothing is wrong any more", "green")
+    else:
+        left = [each["job"].removeprefix("job:") for each in found["reads"]["repeat"]] if found["reads"] else []
+        output.line(
+            f"still wrong: {output.printable(', '.join(left[:10])) or 'instances'}; the same command goes on", "yellow"
+        )
+    if found["incident"]["mended"]:
+        return 0
+    return 130 if ended == "stopped" else 1 if failed else _NOT_YET
 
 
 def _wait(url: str | None, where: str, found: dict[str, Any], end: float, quiet: bool) -> dict[str, Any]:

@@ -81,7 +81,8 @@ def open_(
     """List everything that needs a person now, each under its cause.
 
     What is wrong, jobs whose last run failed, versions that a failed check doubts, datasets that are late, runs that fell silent. A late dataset
-    whose job fails stands under that job, and what was made from a doubted version under that version.
+    whose job fails stands under that job, and what was made from a doubted version under that version. Each has its cause, who is hit, the
+    owners, and what mends it. A later good run ends it by itself.
 
     Examples:
 
@@ -95,15 +96,17 @@ def open_(
         return
     found = msgspec.json.decode(body)
     output.table(
-        ("what", "is", "since (UTC)", "because", "hits", "owners", "look"),
+        ("what", "is", "since (UTC)", "because", "cause", "hits", "owners", "plan", "look"),
         [
             (
                 one["label"].removeprefix("job:"),
                 one["kind"],
                 output.moment(one["since"]),
                 one["text"],
+                f"{one['cause']['kind']} {one['cause']['id'] if one['cause']['kind'] == 'run' else one['cause']['label']}",
                 short([each["label"] for each in one["hit"]]),
                 ", ".join(sorted({*one["owners"], *(owner for each in one["hit"] for owner in each["owners"])})),
+                one["plan"],
                 one["look"],
             )
             for one in found["incidents"]

@@ -13,9 +13,6 @@ from headwater.cli.status import taint
 from headwater.cli.status.instances import As, Json, Limit, Note, Url
 from headwater.errors import InvalidQuestion
 
-_DOUBT = "made from doubted"
-"""The `ref` of the report that an instance is trusted although what it was made from is doubted, as `store/status/checks.py` reads it."""
-
 
 class Verdict(enum.StrEnum):
     wrong = "wrong"
@@ -79,11 +76,13 @@ def _retracted(url: str | None, what: str, note: str, as_: str | None) -> bytes 
 
 def _trust(url: str | None, found: dict[str, Any], note: str, as_: str | None) -> bytes:
     """Trust an instance against every check that doubts it."""
+    from headwater.model.checks import DOUBT
+
     entity, instance = found["entity"], found["instance"]
     one = server.get(url, server.path("entities", entity, "instances", instance))
     checks = [mark["ref"] for mark in one["marks"] if mark["kind"] == "suspect"]
     if one["doubts"]:
-        checks.append(_DOUBT)
+        checks.append(DOUBT)
     if not checks:
         raise InvalidQuestion(
             f"no check doubts {entity} {instance}; `headwater status {entity}@{instance}` shows its state"

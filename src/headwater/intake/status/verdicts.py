@@ -36,7 +36,7 @@ async def _versions(connection: Connection, one: Origin) -> list[uuid.UUID]:
         found = list(await run_lineage.versions(connection, [id_]))
     else:
         runs = await wrong_versions.run_keys(connection, [id_])
-        found = [row.id for row in await run_lineage.versions_written(connection, sorted(runs), "infinity")]
+        found = [row.id for _, row in await run_lineage.versions_written(connection, sorted(runs), "infinity")]
     if not found:
         raise NotFound(
             f"no version is known of {one.kind.lower()} {one.ref}; `headwater lineage` shows them", ref=one.ref

@@ -46,10 +46,10 @@ class ProcessExecutor:
         # A run that ended meanwhile is returned once: the server then sees what it made before it runs again.
         new = log not in self._looked_at and log.exists()
         self._looked_at.add(log)
-        return _Earlier(log, item.before) if new or _locked(log) else None
+        return EarlierProcesses(log, item.before) if new or is_locked(log) else None
 
     def _begin(self, item: Item, run: str, commands: list[list[str]]) -> Going:
-        return _Processes(commands, self._new_log(item, run), os.environ | self._environ, run)
+        return Processes(commands, self._new_log(item, run), os.environ | self._environ, run)
 
     def _new_log(self, item: Item, run: str) -> Path:
         log = self._log(item, run)
@@ -60,7 +60,7 @@ class ProcessExecutor:
         return self._logs / item.plan / f"{item.number}-{run}.log"
 
 
-class _Processes:
+class Processes:
     """One process after the other, until one fails."""
 
     def __init__(self, commands: list[list[str]], log: Path, environ: dict[str, str], run: str) -> None:
@@ -127,14 +127,14 @@ class _Processes:
                 os.killpg(self._process.pid, number)
 
 
-class _Earlier:
+class EarlierProcesses:
     """The run of a killed worker, detected by its lock. It cannot be stopped from here."""
 
     def __init__(self, log: Path, run: str) -> None:
         self._log, self._run, self._left = log, run, False
 
     def poll(self) -> Outcome | None:
-        if self._left or not _locked(self._log):
+        if self._left or not is_locked(self._log):
             return Outcome(False, "", self._run)
         return None
 
@@ -142,7 +142,7 @@ class _Earlier:
         self._left = True
 
 
-def _locked(log: Path) -> bool:
+def is_locked(log: Path) -> bool:
     """Return whether a living process has the log open as its output."""
     try:
         with log.open("r+b") as file:

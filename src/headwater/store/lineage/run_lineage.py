@@ -2,7 +2,7 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -45,8 +45,11 @@ class VersionRow(msgspec.Struct, frozen=True, gc=False):
         return None if self.run_id is None or self.job_id is None else RunKey(self.run_id, self.job_id)
 
 
-def _keys(runs: Iterable[RunKey]) -> dict[str, list[uuid.UUID]]:
-    ordered = sorted(runs, key=lambda key: key.run.int)
+def _in_order(runs: Iterable[RunKey]) -> list[RunKey]:
+    return sorted(runs, key=lambda key: key.run.int)
+
+
+def _keys(ordered: Iterable[RunKey]) -> dict[str, list[uuid.UUID]]:
     return {"runs": [key.run for key in ordered], "jobs": [key.job for key in ordered]}
 
 
@@ -57,18 +60,25 @@ async def family(connection: Connection, run: uuid.UUID, as_of: AsOf, limit: int
 
 
 async def runs(connection: Connection, keys: Collection[RunKey], as_of: AsOf) -> dict[RunKey, RunRow]:
+    """Return the rows of these runs, by the keys that were given: a look-up by the same object is much quicker than by an equal one."""
     if not keys:
         return {}
-    rows = await sqlfile.load("lineage/run_lineage")["runs"].many(connection, **_keys(keys), as_of=as_of)
-    return {RunKey(row[0], row[1]): RunRow(*(*row[:3], _STATES[row[3]], *row[4:])) for row in rows}
+    listed = _in_order(keys)
+    rows = await sqlfile.load("lineage/run_lineage")["runs"].many(connection, **_keys(listed), as_of=as_of)
+    return {listed[row[12]]: RunRow(*(*row[:3], _STATES[row[3]], *row[4:12])) for row in rows}
 
 
-async def datasets(connection: Connection, keys: Collection[RunKey], direction: str, as_of: AsOf) -> list[Use]:
-    """Return the datasets that these runs read (`in`) or wrote (`out`)."""
+async def datasets(
+    connection: Connection, keys: Collection[RunKey], direction: str, as_of: AsOf, *, beside_versions: bool = False
+) -> list[Use]:
+    """Return the datasets that these runs read (`in`) or wrote (`out`).
+
+    `beside_versions`: without those of which a version says as much: seen, not declared, no parts.
+    """
     if not keys:
         return []
     rows = await sqlfile.load("lineage/run_lineage")["datasets"].many(
-        connection, **_keys(keys), direction=direction, as_of=as_of
+        connection, **_keys(_in_order(keys)), direction=direction, as_of=as_of, all=not beside_versions
     )
     return [Use(RunKey(row[0], row[1]), row[2], row[3], tuple(row[4] or ())) for row in rows]
 
@@ -120,11 +130,11 @@ async def versions(connection: Connection, ids: Collection[uuid.UUID]) -> dict[u
     return {row[0]: VersionRow(*row) for row in rows}
 
 
-async def with_named_versions(connection: Connection, datasets: Collection[uuid.UUID]) -> set[uuid.UUID]:
-    """Return those of these datasets that have a version with a name in its storage."""
+async def with_special_versions(connection: Connection, datasets: Collection[uuid.UUID]) -> set[uuid.UUID]:
+    """Return those of these datasets that have a version with a name in its storage, or one that a stream wrote."""
     if not datasets:
         return set()
-    rows = await sqlfile.load("lineage/run_lineage")["with_named_versions"].many(connection, ids=list(datasets))
+    rows = await sqlfile.load("lineage/run_lineage")["with_special_versions"].many(connection, ids=list(datasets))
     return {row[0] for row in rows}
 
 
@@ -136,20 +146,27 @@ async def versions_by_name(connection: Connection, datasets: Collection[uuid.UUI
     return [VersionRow(*row) for row in rows]
 
 
-async def versions_written(connection: Connection, keys: Collection[RunKey], as_of: AsOf) -> list[VersionRow]:
+async def versions_written(
+    connection: Connection, keys: Collection[RunKey], as_of: AsOf
+) -> list[tuple[RunKey, VersionRow]]:
+    """Return the versions that these runs wrote, each with the key of its run that was given."""
     if not keys:
         return []
-    rows = await sqlfile.load("lineage/run_lineage")["versions_written"].many(connection, **_keys(keys), as_of=as_of)
-    return [VersionRow(*row) for row in rows]
+    listed = _in_order(keys)
+    rows = await sqlfile.load("lineage/run_lineage")["versions_written"].many(connection, **_keys(listed), as_of=as_of)
+    return [(listed[row[12]], VersionRow(*row[:12])) for row in rows]
 
 
 async def readers(
-    connection: Connection, ids: Collection[uuid.UUID], as_of: AsOf, *, most: int, later: int
-) -> list[tuple[uuid.UUID, RunKey]]:
-    """Return (version, run that may have read it); `most + 1` runs of one job for one version mean that there are more."""
+    connection: Connection, ids: Sequence[uuid.UUID], as_of: AsOf, *, most: int, later: int
+) -> list[tuple[int, RunKey, bool]]:
+    """Return (place of the version in `ids`, run that may have read it, whether it did if the dataset has no special version).
+
+    `most + 1` runs of one job for one version mean that there are more.
+    """
     if not ids:
         return []
     rows = await sqlfile.load("lineage/run_lineage")["readers"].many(
         connection, ids=list(ids), as_of=as_of, most=most, later=later
     )
-    return [(row[0], RunKey(row[1], row[2])) for row in rows]
+    return [(nr, RunKey(run, job), sure) for nr, run, job, sure in rows]

@@ -5,13 +5,12 @@ import uuid
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from headwater.model.checks import DOUBT
 from headwater.store import sqlfile
 from headwater.store.database import Connection
 from headwater.store.lineage.runs import RunKey
 
 _QUERIES = "status/checks"
-DOUBT = "made from doubted"
-"""The `ref` of the report that an instance is trusted although what it was made from is doubted."""
 
 
 class StoredResult(NamedTuple):

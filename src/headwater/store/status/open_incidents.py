@@ -36,6 +36,16 @@ async def failing(connection: Connection, since: dt.datetime, limit: int) -> lis
     return [FailingJob(*row) for row in rows]
 
 
+async def recovered(connection: Connection, since: Collection[tuple[uuid.UUID, dt.datetime]]) -> set[int]:
+    """Return the places of those of these jobs and times after which a run of the job began that was good."""
+    if not since:
+        return set()
+    rows = await sqlfile.load(_QUERIES)["recovered"].many(
+        connection, jobs=[job for job, _ in since], ats=[at for _, at in since]
+    )
+    return {row[0] for row in rows}
+
+
 async def neighbours(connection: Connection, ids: Collection[uuid.UUID]) -> list[Neighbours]:
     """The edges of these datasets and jobs."""
     if not ids:

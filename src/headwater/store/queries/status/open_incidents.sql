@@ -13,6 +13,11 @@ cross join lateral (
 where not j.hidden and r.state in (4, 5) and r.parent_run_id is null and r.ended_at >= %(since)s
 order by r.ended_at desc, j.id limit %(limit)s
 
+-- name: recovered :many
+-- The places in the list of those of these jobs and times after which a run of the job began that was good.
+select nr::int4 - 1 from unnest(%(jobs)b::uuid[], %(ats)b::timestamptz[]) with ordinality as k (j, at, nr)
+where exists (select from runs r where r.job_id = j and r.state = 3 and r.first_event_at > at)
+
 -- name: neighbours :many
 -- The edges of these datasets and jobs, under the names that stand for datasets.
 select distinct coalesce(c.canonical_id, e.dataset_id), e.job_id, e.direction from edges e left join dataset_canonical c on c.dataset_id = e.dataset_id

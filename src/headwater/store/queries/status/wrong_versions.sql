@@ -12,9 +12,9 @@ select incident, kind, ref, columns::text from incident_origins where incident =
 select o.kind, o.ref, o.columns::text from incident_origins o join incidents i on i.id = o.incident where i.state <> 'retracted' order by o.kind, o.ref
 
 -- name: current :many
--- Those of these versions that are what a dataset holds: their runs did not fail, or were streams that had written them before, and of no part that
+-- The places in the list of those of these versions that are what a dataset holds: their runs did not fail, or were streams that had written them before, and of no part that
 -- they wrote has another such run written a later version.
-select v.id from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.id = k.id
+select k.nr::int4 - 1 from unnest(%(ids)b::uuid[]) with ordinality as k (id, nr) join dataset_versions v on v.id = k.id
 left join dataset_canonical c on c.dataset_id = v.dataset_id
 left join runs own on own.run_id = v.run_id and own.job_id = v.job_id
 cross join lateral (

@@ -11,7 +11,8 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from headwater.answer import overview
 from headwater.answer.status import incidents, open_incidents
-from headwater.answer.status.wrong_versions import Search, WrongByReads, read_origin
+from headwater.answer.status.wrong_by_reads import WrongByReads
+from headwater.answer.status.wrong_versions import Search, read_origin
 from headwater.api.authors import As, author
 from headwater.api.routes.v2.parameters import Limit, Offset, id_of
 from headwater.intake.status import incidents as verdicts
@@ -127,15 +128,20 @@ async def open_incident(
     request: Request[Any, Any, Any], state: State, data: JSONBody[NewIncident], said_by: As = None
 ) -> OpenedIncident:
     """Open an incident: instances, runs, versions or contents are wrong, and everything that used them."""
+    return await open_new(state, data, author(request, said_by))
+
+
+async def open_new(state: State, new: NewIncident, by: str) -> OpenedIncident:
+    """Open an incident, or look at what it would be."""
     search = Search()
     opened = await verdicts.open_(
         state.database,
-        data.wrong,
-        data.reason,
-        author(request, said_by),
-        origins=[read_origin(one.kind, one.ref, one.columns) for one in data.origins],
+        new.wrong,
+        new.reason,
+        by,
+        origins=[read_origin(one.kind, one.ref, one.columns) for one in new.origins],
         search=search,
-        dry_run=data.dry_run,
+        dry_run=new.dry_run,
     )
     return OpenedIncident(
         opened.id, opened.seq, opened.count, opened.stretches, opened.hits, opened.missing, search.described
