@@ -128,14 +128,6 @@ class AccessSettings(BaseModel):
         return key or None  # some tools pass an unset variable as an empty one
 
 
-class LineageSettings(BaseModel):
-    """The computation of answers from the evidence."""
-
-    live_runs: int = Field(
-        10, ge=1, le=1000, description="An edge is live while one of the job's last N reporting runs has it."
-    )
-
-
 class MetadataSettings(BaseModel):
     """Descriptions, owners and tags that people set."""
 
@@ -225,7 +217,6 @@ class Settings(BaseSettings):
     home: Path = Field(Path("~/.headwater"), description="Data of the embedded database, logs and the process file.")
     database: DatabaseSettings = Field(default_factory=lambda: DatabaseSettings())
     server: ServerSettings = Field(default_factory=lambda: ServerSettings())
-    lineage: LineageSettings = Field(default_factory=lambda: LineageSettings())
     metadata: MetadataSettings = Field(default_factory=lambda: MetadataSettings())
     access: AccessSettings = Field(default_factory=lambda: AccessSettings())
     retention: RetentionSettings = Field(default_factory=lambda: RetentionSettings())

@@ -82,7 +82,7 @@ async def _timed(ask: Callable[[], Awaitable[Any]]) -> tuple[float, float, Any]:
 async def measure(url: str, sizes: list[int]) -> None:
     async with Database(url, pool_size=4) as database:
         await migrate(database)
-        intake = Intake(database, 10)
+        intake = Intake(database)
         print(f"{'question':<44}{'least ms':>12}{'median ms':>12}")
         for place, nodes in enumerate(sizes):
             first = (place + 1) * 1_000_000

@@ -39,9 +39,7 @@ class Zoom(msgspec.Struct, frozen=True):
     wrong: bool = False
 
 
-async def lineage_of(
-    database: Database, question: lineage.Question, shape: view.Shape, zoom: Zoom, live_runs: int = 10
-) -> Lineage:
+async def lineage_of(database: Database, question: lineage.Question, shape: view.Shape, zoom: Zoom) -> Lineage:
     """Answer for whatever `question.node` means; with `candidates` and nothing else where that could be several things.
 
     Raises NotFound for what is not known, InvalidQuestion for options that have no meaning for it.
@@ -66,7 +64,7 @@ async def lineage_of(
                 f"{_words(subject)}; `wrong` asks what may have made a run, a version or an instance wrong: name one, as {subject.label}@INSTANCE",
                 parameter="wrong",
             )
-        answer = await _of_names(database, question, shape, subject, target, live_runs)
+        answer = await _of_names(database, question, shape, subject, target)
     answer.subject = subject
     return answer
 
@@ -137,7 +135,6 @@ async def _of_names(
     shape: view.Shape,
     subject: FoundObject,
     target: FoundObject | None,
-    live_runs: int,
 ) -> Lineage:
     node = subject.node if subject.type == "COLUMN" and subject.node else subject.id
     if target is None:
@@ -145,8 +142,8 @@ async def _of_names(
         if subject.type == "COLUMN":
             asked = msgspec.structs.replace(asked, columns=True, field=subject.column)
         if shape.plain:
-            return await lineage.lineage(database, asked, live_runs)
-        return await view.view(database, asked, shape, live_runs)
+            return await lineage.lineage(database, asked)
+        return await view.view(database, asked, shape)
     end = target.node if target.type == "COLUMN" and target.node else target.id
     way = paths.Question(
         node,
@@ -157,7 +154,7 @@ async def _of_names(
         _MOST_PATHS,
         as_of=question.as_of,
     )
-    found = await paths.paths(database, way, live_runs)
+    found = await paths.paths(database, way)
     total = f"{len(found.paths)} of {found.total:,} ways of this length" if found.total > len(found.paths) else None
     return Lineage(
         found.source,

@@ -95,7 +95,6 @@ def create_app(settings: Settings) -> Any:
             keeping = retention.begin(
                 database,
                 retention.Policy(kept.events_days, kept.runs_days, kept.warnings_days, kept.audit_days),
-                live_runs=settings.lineage.live_runs,
                 minutes=kept.every_minutes,
             )
             told = settings.listeners
@@ -154,8 +153,8 @@ def create_app(settings: Settings) -> Any:
 
 def _intake(settings: Settings, url: str, database: Database) -> Intake:
     most = EventLimits(settings.server.max_datasets_per_event, settings.server.max_correlated_pairs_per_event)
-    wide = WideEvents(url, settings.lineage.live_runs, most, settings.database.statement_timeout_seconds)
-    return Intake(database, settings.lineage.live_runs, limits=most, wide=wide)
+    wide = WideEvents(url, most, settings.database.statement_timeout_seconds)
+    return Intake(database, limits=most, wide=wide)
 
 
 async def _prepare(settings: Settings, database: Database) -> None:
@@ -164,7 +163,7 @@ async def _prepare(settings: Settings, database: Database) -> None:
         telemetry.say(telemetry.MigrationApplied(name))
     if await rebuild.needed(database):
         telemetry.say(telemetry.RebuildStarted())
-        await rebuild.rebuild(database, live_runs=settings.lineage.live_runs)
+        await rebuild.rebuild(database)
     key = _secret_key(settings)
     async with database.transaction() as connection:
         former = await secrets.adopt(connection, key)

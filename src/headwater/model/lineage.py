@@ -38,7 +38,8 @@ class ColumnInput(msgspec.Struct, frozen=True):
 class Edge(msgspec.Struct, frozen=True):
     """A job reads (`in`) or writes (`out`) a dataset. Ids are those of `model.version`; a dataset's is that of its canonical name.
 
-    `explicit`: the job reports explicit lineage. `manual`: a person drew the edge.
+    `explicit`: the job reports explicit lineage. `manual`: a person drew the edge. `intermittent`: some of the job's latest complete runs
+    reported the edge, and others did not (docs/decisions/042).
     """
 
     dataset: uuid.UUID
@@ -49,6 +50,7 @@ class Edge(msgspec.Struct, frozen=True):
     last_seen: dt.datetime
     explicit: bool = False
     manual: bool = False
+    intermittent: bool = False
 
     @property
     def source(self) -> uuid.UUID:

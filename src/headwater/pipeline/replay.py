@@ -11,13 +11,14 @@ from contextlib import nullcontext
 from typing import Any, Final
 
 import msgspec
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (its usual name)
-from pyspark.sql.types import StructField, StructType, TimestampType
+from pyspark.sql.types import StructType
 
 from headwater import __version__
 from headwater.client.step import step
 from headwater.errors import InvalidQuestion, NotFound
+from headwater.pipeline import settled
 from headwater.pipeline.archive import EVENTS
 from headwater.pipeline.merges import ELSEWHERE, MERGES, Merge
 from headwater.pipeline.stages import Desk, Stage, run
@@ -25,7 +26,6 @@ from headwater.pipeline.tables import Store, Table
 
 JOB: Final = "replay"
 _STATE: Final = "replay"
-_HORIZON: Final = "horizon"
 # An event's body, its time in the log, its digest → rows by query.
 Projects = Callable[[bytes, dt.datetime, bytes], Mapping[str, Sequence[tuple[Any, ...]]]]
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -47,9 +47,8 @@ class Replayed(msgspec.Struct, kw_only=True):
 def table_of(merge: Merge) -> Table:
     """The table as it is kept: the server's columns but for what people say (`hidden`, `manual`)."""
     made = merge.declared()
-    if merge.table != "jobs":
-        return made
-    return Table(made.name, StructType([*made.schema.fields, StructField(_HORIZON, TimestampType())]), made.key)
+    follow = settled.COLUMNS.get(merge.table)
+    return Table(made.name, StructType([*made.schema.fields, *follow]), made.key) if follow else made
 
 
 def replay(
@@ -61,12 +60,11 @@ def replay(
     *,
     tables: Collection[str] = (),
     until: dt.datetime | None = None,
-    live_runs: int = 10,
     recorded: bool = False,
 ) -> Replayed:
     """Make the tables (all of MERGES, or those named) of the archive's events that had arrived by `until`, in the store at `path`.
 
-    `rules`: what `projects` depends on, to see that it changed. `live_runs`: how many of a job's last runs keep an edge alive.
+    `rules`: what `projects` depends on, to see that it changed.
 
     InvalidQuestion: a table that is not made here, with the reason. NotFound: an archive without events.
     """
@@ -82,7 +80,6 @@ def replay(
         "version": kept.version,
         "until": None if until is None else until.isoformat(),
         "rules": rules,
-        "live_runs": live_runs,
         "engine": __version__,
         "tables": [merge.table for merge in merges],
     }
@@ -96,7 +93,7 @@ def replay(
         told: dict[str, Any] = {}
 
         def write_projections(desk: Desk) -> None:
-            told.update(_write_tables(desk, events, projects, merges, live_runs))
+            told.update(_write_tables(desk, events, projects, merges))
 
         stage = Stage(JOB, (), outputs, write_projections)
         inputs = [f"{kept.path}/{EVENTS.name}"]
@@ -128,20 +125,19 @@ def _chosen(names: Collection[str]) -> tuple[Merge, ...]:
     return tuple(merge for merge in MERGES if not names or merge.table in names)
 
 
-def _write_tables(
-    desk: Desk, events: DataFrame, projects: Projects, merges: Sequence[Merge], live_runs: int
-) -> dict[str, Any]:
+def _write_tables(desk: Desk, events: DataFrame, projects: Projects, merges: Sequence[Merge]) -> dict[str, Any]:
     """Write the tables; how many events there were and how many rows there are."""
     wanted = {merge.query: tuple(merge.told) for merge in merges}
-    if any(merge.table == "jobs" for merge in merges):
-        wanted |= {merge.query: tuple(merge.told) for merge in MERGES if merge.table == "reports"}
+    sources = [merge for merge in MERGES if merge.table in settled.SOURCES]
+    if any(merge.table in settled.COLUMNS for merge in merges):
+        wanted |= {merge.query: tuple(merge.told) for merge in sources}
     rows = projected(events, projects, wanted).persist()
     counted: dict[str, int] = {}
     try:
         for merge in merges:
-            table = merge.merged(rows.where(F.col("query") == merge.query))
-            if merge.table == "jobs":
-                table = table.join(_horizons(rows, live_runs), "id", "left")
+            table = _merged(merge, rows)
+            if merge.table in settled.COLUMNS:
+                table = settled.with_settled(merge.table, table, {one.table: _merged(one, rows) for one in sources})
             desk.replace(table_of(merge), table)
             counted[merge.table] = desk.written(table_of(merge)).count()
         return {"events": events.count(), "rows": counted}
@@ -149,13 +145,8 @@ def _write_tables(
         rows.unpersist()
 
 
-def _horizons(rows: DataFrame, live_runs: int) -> DataFrame:
-    """id (job), horizon: when the oldest report that keeps its edges alive began; jobs with fewer reports are not there."""
-    (merge,) = (merge for merge in MERGES if merge.table == "reports")
-    reports = merge.merged(rows.where(F.col("query") == merge.query)).where("not declaration")
-    place = F.row_number().over(Window.partitionBy("job_id").orderBy(F.desc("first_at")))
-    ranked = reports.select(F.col("job_id").alias("id"), F.col("first_at").alias(_HORIZON), place.alias("place"))
-    return ranked.where(F.col("place") == live_runs).select("id", _HORIZON)
+def _merged(merge: Merge, rows: DataFrame) -> DataFrame:
+    return merge.merged(rows.where(F.col("query") == merge.query))
 
 
 def projected(events: DataFrame, projects: Projects, wanted: Mapping[str, tuple[str, ...]]) -> DataFrame:

@@ -72,4 +72,4 @@ def test_without_a_number_nothing_runs() -> None:
     kept: Any = Settings().retention
     policy = retention.Policy(kept.events_days, kept.runs_days, kept.warnings_days, kept.audit_days)
     assert not policy
-    assert retention.begin(None, policy, live_runs=10, minutes=1) is None  # type: ignore[arg-type]
+    assert retention.begin(None, policy, minutes=1) is None  # type: ignore[arg-type]

@@ -43,7 +43,7 @@ def keep(database: Database, run: Any, *rules: Rule, dry_run: bool = False) -> w
 
 def nodes(database: Database, run: Any, root: str) -> set[str]:
     question = lineage.Question(root, "both", 5, False, None, 100, None)
-    return {node.id for node in run(lineage.lineage(database, question, 10)).nodes}
+    return {node.id for node in run(lineage.lineage(database, question)).nodes}
 
 
 def all_names(database: Database, run: Any) -> set[str]:

@@ -107,7 +107,7 @@ def test_runs_go_and_the_answers_of_today_stay(database: Database, run: Any) -> 
     question = lineage.Question("dataset:file:/out", "both", 3, True, None, 100, None)
 
     def today() -> Any:
-        found = run(lineage.lineage(database, question, 10))
+        found = run(lineage.lineage(database, question))
         page = run(catalog.dataset(database, "file", "/out", None))
         return found.edges, found.column_edges, page.fields, page.producers, page.versions[:1]
 
@@ -144,7 +144,7 @@ def test_a_rebuild_leaves_out_the_runs_that_were_deleted(database: Database, run
     run(rebuild.rebuild(database))
     assert run(fingerprints(database)) == before, "an event of before the cut that came late is treated alike"
     send(database, run, daily(30, 20, 700, **told))
-    run(rebuild.delete_what_is_due(database, 10))
+    run(rebuild.delete_what_is_due(database))
     before = run(fingerprints(database))
     run(rebuild.rebuild(database))
     assert run(fingerprints(database)) == before, "newer runs push older ones out of a job's last ten"

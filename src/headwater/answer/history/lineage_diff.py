@@ -133,7 +133,7 @@ class _Graph(msgspec.Struct):
         return Picture(len(self.nodes), len(self.edges), len(self.column_edges), self.hidden)
 
 
-async def lineage_diff(database: Database, question: Question, live_runs: int = 10) -> GraphDifference:
+async def lineage_diff(database: Database, question: Question) -> GraphDifference:
     """Answer the question. Raises NotFound for a node that is not known at the later time, InvalidQuestion when `to` is before `from`."""
     if question.after < question.before:
         raise InvalidQuestion("to is before from", parameter="to")
@@ -141,29 +141,25 @@ async def lineage_diff(database: Database, question: Question, live_runs: int = 
         raise InvalidQuestion("give a node or a namespace, not both", parameter="namespace")
     root, known = None, True
     if question.node is not None:
-        after = await _around(database, question, question.after, live_runs)
+        after = await _around(database, question, question.after)
         async with database.connection() as connection:
             row = await node_row(connection, question.node)
         root, known = row.node_id, row.first_seen <= question.before
-        before = (
-            await _around(database, question, question.before, live_runs)
-            if known
-            else _Graph([], [], [], Hidden(0, None))
-        )
+        before = await _around(database, question, question.before) if known else _Graph([], [], [], Hidden(0, None))
     else:
-        before, after = await _namespace(database, question, live_runs)
+        before, after = await _namespace(database, question)
     return _compared(question, root, known, before, after)
 
 
-async def _around(database: Database, question: Question, at: dt.datetime, live_runs: int) -> _Graph:
+async def _around(database: Database, question: Question, at: dt.datetime) -> _Graph:
     asked = lineage.Question(
         question.node or "", question.direction, question.depth, question.columns, None, question.max_nodes, at
     )
-    found = await lineage.lineage(database, asked, live_runs)
+    found = await lineage.lineage(database, asked)
     return _Graph(found.named_nodes(), found.edges, found.column_edges, found.hidden)
 
 
-async def _namespace(database: Database, question: Question, live_runs: int) -> tuple[_Graph, _Graph]:
+async def _namespace(database: Database, question: Question) -> tuple[_Graph, _Graph]:
     """The edges of everything in the namespace, the nodes at both ends of them, and nodes that never had any."""
     async with database.snapshot() as connection:
         rows: dict[str, list[node_store.NodeRow]] = {}
@@ -180,9 +176,7 @@ async def _namespace(database: Database, question: Question, live_runs: int) -> 
             )}  # fmt: skip
         left_out = total - sum(map(len, rows.values()))
         hidden = Hidden(left_out, f"max_nodes={question.max_nodes} reached" if left_out else None)
-        before, after = [
-            await _edges(connection, rows, Moment(at, live_runs)) for at in (question.before, question.after)
-        ]
+        before, after = [await _edges(connection, rows, Moment(at)) for at in (question.before, question.after)]
         ever = {id_ for edge in (*before, *after) for id_ in (edge.source, edge.target)}
         alone = [row for some in rows.values() for row in some if row.id not in ever]
         graphs = []
@@ -194,7 +188,7 @@ async def _namespace(database: Database, question: Question, live_runs: int) -> 
             if question.columns:
                 pairs = {(edge.job, edge.dataset) for edge in edges if edge.direction == "out"}
                 pairs |= {(edge.job, edge.job) for edge in edges}
-                found = await inferred.column_edges(connection, pairs, Moment(at, live_runs))
+                found = await inferred.column_edges(connection, pairs, Moment(at))
                 columns = [e for e in found if e.source in nodes and e.target in nodes and e.job in nodes]
             graphs.append(
                 _Graph(

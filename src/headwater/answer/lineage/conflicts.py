@@ -66,7 +66,7 @@ class Conflicts(msgspec.Struct):
     next: str | None
 
 
-async def conflicts(database: Database, question: Question, live_runs: int = 10) -> Conflicts:
+async def conflicts(database: Database, question: Question) -> Conflicts:
     """Answer the question. A job's conflicts stay together, so there may be more than `limit`.
 
     Raises NotFound for an unknown node, InvalidQuestion for an unknown kind or a place that no answer gave.
@@ -75,7 +75,7 @@ async def conflicts(database: Database, question: Question, live_runs: int = 10)
         raise InvalidQuestion(f"kind {question.kind!r} is not one of {', '.join(KINDS)}", parameter="kind")
     if question.node is not None and (question.namespace is not None or question.after is not None):
         raise InvalidQuestion("node cannot be combined with namespace or after", parameter="node")
-    moment = Moment(question.as_of or "infinity", live_runs)
+    moment = Moment(question.as_of or "infinity")
     answer = Conflicts(question.as_of or dt.datetime.now(dt.UTC), [], 0, 0, None)
     async with database.snapshot() as connection:
         if question.node is not None:

@@ -141,16 +141,16 @@ def _passes(
     return any(feeds(told, edge.job, source, edge.dataset) for source in via)
 
 
-async def lineage(database: Database, question: Question, live_runs: int = 10) -> Lineage:
+async def lineage(database: Database, question: Question) -> Lineage:
     """Answer the question. Raises NotFound for an unknown node, InvalidQuestion for a direction or depth that makes no sense."""
     async with database.snapshot(generic=True) as connection:
-        return await lineage_in(connection, question, live_runs)
+        return await lineage_in(connection, question)
 
 
-async def lineage_in(connection: Connection, question: Question, live_runs: int) -> Lineage:
+async def lineage_in(connection: Connection, question: Question) -> Lineage:
     """Answer as `lineage` does, within a snapshot that the caller opened, for answers that ask more of the same moment."""
     check_reach(question.direction, question.depth)
-    moment = Moment(question.as_of or "infinity", live_runs)
+    moment = Moment(question.as_of or "infinity")
     row = await node_row(connection, question.node)
     if question.as_of is not None and row.first_seen > question.as_of:
         raise NotFound(
@@ -273,4 +273,4 @@ def answer_edge(edge: Edge, nodes: dict[uuid.UUID, node.Node]) -> AnswerEdge:
     )
     relation = "READ" if edge.direction == "in" else "WROTE"
     ends = nodes[edge.source].id, nodes[edge.target].id
-    return AnswerEdge(*ends, origin, edge.first_seen, edge.last_seen, relation, [claim])
+    return AnswerEdge(*ends, origin, edge.first_seen, edge.last_seen, relation, [claim], intermittent=edge.intermittent)

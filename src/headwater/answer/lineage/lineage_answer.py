@@ -50,6 +50,7 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
 class AnswerEdge(msgspec.Struct, gc=False):
     """`relation`: READ and WROTE; CAUSED; IS, of an item and its content; PART, of an item and its version; NEEDS and MADE, of instances; FEEDS,
     where jobs are not drawn. `refused`: it would close a loop, and is not followed. `parts`: those of the dataset, where a run names them.
+    `intermittent`: some of the job's latest complete runs reported it, others did not.
     """
 
     source: str
@@ -61,6 +62,7 @@ class AnswerEdge(msgspec.Struct, gc=False):
     claims: list[Claim] = []
     refused: bool = False
     parts: list[dict[str, str]] = []
+    intermittent: bool = False
 
 
 class Skipped(msgspec.Struct):

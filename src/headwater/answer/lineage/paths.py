@@ -81,11 +81,11 @@ class Paths(msgspec.Struct):
     reason: str | None
 
 
-async def paths(database: Database, question: Question, live_runs: int = 10) -> Paths:
+async def paths(database: Database, question: Question) -> Paths:
     """Answer the question. Raises NotFound for an unknown node, InvalidQuestion for one that makes no sense."""
     if question.direction not in DIRECTIONS:
         raise InvalidQuestion(f"direction {question.direction!r} is not one of {', '.join(DIRECTIONS)}")
-    moment = Moment(question.as_of or "infinity", live_runs)
+    moment = Moment(question.as_of or "infinity")
     async with database.snapshot() as connection:
         start, end = await _row(connection, question.start, question), await _row(connection, question.end, question)
         for row, field, name in ((start, question.start_field, "from"), (end, question.end_field, "to")):

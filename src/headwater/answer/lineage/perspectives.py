@@ -78,7 +78,6 @@ class Perspectives(msgspec.Struct):
 
 async def perspectives(
     database: Database,
-    live_runs: int,
     *,
     namespace: str | None = None,
     perspective: str | None = None,
@@ -98,7 +97,7 @@ async def perspectives(
     async with database.snapshot() as connection:
         reporting_jobs = await store.reporting_jobs(connection)
         who = {job.id: _perspective(job) for job in reporting_jobs}
-        known = await _load_perspectives(connection, reporting_jobs, who, live_runs)
+        known = await _load_perspectives(connection, reporting_jobs, who)
         seen = _in_steps(*await store.steps(connection, known)) if known.covered else []
         rows = await store.page(
             connection,
@@ -153,10 +152,10 @@ async def perspectives(
 
 
 async def _load_perspectives(
-    connection: Connection, reporting_jobs: Sequence[ReportingJob], who: dict[uuid.UUID, str], live_runs: int
+    connection: Connection, reporting_jobs: Sequence[ReportingJob], who: dict[uuid.UUID, str]
 ) -> JobPerspectives:
     explicit = {job.id for job in reporting_jobs if job.explicit}
-    pairs = await edge_store.explicit_pairs(connection, explicit, Moment(live_runs=live_runs))
+    pairs = await edge_store.explicit_pairs(connection, explicit, Moment())
     return JobPerspectives(
         [job.id for job in reporting_jobs],
         [who[job.id] for job in reporting_jobs],

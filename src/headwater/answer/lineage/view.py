@@ -111,12 +111,12 @@ class View(Lineage):
     groups: list[Group] = msgspec.field(default_factory=list)
 
 
-async def view(database: Database, question: lineage.Question, shape: Shape, live_runs: int = 10) -> View:
+async def view(database: Database, question: lineage.Question, shape: Shape) -> View:
     """Answer the question in this shape. Raises what `lineage` raises, and InvalidQuestion for a shape that does not exist."""
     shape = _checked(shape)
-    moment = Moment(question.as_of or "infinity", live_runs)
+    moment = Moment(question.as_of or "infinity")
     async with database.snapshot(generic=True) as connection:
-        found = await lineage.lineage_in(connection, question, live_runs)
+        found = await lineage.lineage_in(connection, question)
         drawing = _Drawing(connection, found, shape, moment)
         await drawing.filter()
         if shape.collapse != "none":

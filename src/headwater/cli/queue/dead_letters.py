@@ -190,10 +190,8 @@ def replay(
         from headwater.intake.events.tolerant import TolerantIntake
         from headwater.intake.people import audit
         from headwater.intake.queue.dead_letters import replay as again
-        from headwater.settings import Settings
 
-        live_runs = Settings().lineage.live_runs
-        done = await again(queues, meant, TolerantIntake(database, live_runs), IsolatedIntake(database.url, live_runs))
+        done = await again(queues, meant, TolerantIntake(database), IsolatedIntake(database.url))
         await audit.append(
             database, audit.by_command("dead-letters replay", "replay_dead_letters", None, **_counts(done))
         )
@@ -275,10 +273,8 @@ def reconcile(
     async def reconcile_letters(database: Database) -> Report:
         from headwater.intake.events.isolation import IsolatedIntake
         from headwater.intake.events.tolerant import TolerantIntake
-        from headwater.settings import Settings
 
-        live_runs = Settings().lineage.live_runs
-        accept, trial = TolerantIntake(database, live_runs), IsolatedIntake(database.url, live_runs)
+        accept, trial = TolerantIntake(database), IsolatedIntake(database.url)
         return await Reconciliation(queues, database, accept, trial).run(dry_run=dry_run)
 
     report = on_database("dead-letters reconcile", reconcile_letters)

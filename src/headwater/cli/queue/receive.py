@@ -143,7 +143,6 @@ async def _receive(url: str, queues: Queues, limits: Limits, until_empty: bool) 
     from headwater.settings import Settings
 
     settings = Settings()
-    live_runs = settings.lineage.live_runs
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for signum in (signal.SIGTERM, signal.SIGINT):
@@ -152,7 +151,7 @@ async def _receive(url: str, queues: Queues, limits: Limits, until_empty: bool) 
     if database is None:
         return Totals()
     following = asyncio.create_task(reconciliation.follow(database))
-    receiver = Receiver(queues, TolerantIntake(database, live_runs), IsolatedIntake(url, live_runs), limits, stopped)
+    receiver = Receiver(queues, TolerantIntake(database), IsolatedIntake(url), limits, stopped)
     try:
         return await receiver.run(until_empty=until_empty)
     finally:

@@ -87,7 +87,6 @@ def restore(
 async def _restore(url: str, file: Path) -> dict[str, Any]:
     from headwater.errors import RestoreRefused
     from headwater.intake.upkeep import rebuild
-    from headwater.settings import Settings
     from headwater.store.database import Database
     from headwater.store.events import backup as store
     from headwater.store.migrate import migrate
@@ -108,7 +107,7 @@ async def _restore(url: str, file: Path) -> dict[str, Any]:
         async with database.connection() as connection:
             events, projected = await store.logged(connection), await store.projected(connection)
         if rebuilt := bool(events and not projected) or await rebuild.needed(database):
-            await rebuild.rebuild(database, live_runs=Settings().lineage.live_runs)
+            await rebuild.rebuild(database)
         return {"events": events, "rebuilt": rebuilt}
     finally:
         await database.close()

@@ -70,16 +70,14 @@ async def _rebuild(url: str, check: bool, from_what_is_left: bool, quiet: bool) 
     from rich.progress import Progress
 
     from headwater.intake.upkeep import rebuild as work
-    from headwater.settings import Settings
     from headwater.store.database import Database
     from headwater.store.migrate import migrate
 
     database = await Database(url).open()
     try:
         await migrate(database)
-        live_runs = Settings().lineage.live_runs
         if check:
-            await work.delete_what_is_due(database, live_runs)
+            await work.delete_what_is_due(database)
         before = await work.fingerprints(database) if check else {}
         began = time.monotonic()
         with Progress(console=Console(stderr=True), disable=quiet, transient=True) as bar:
@@ -87,7 +85,6 @@ async def _rebuild(url: str, check: bool, from_what_is_left: bool, quiet: bool) 
             events = await work.rebuild(
                 database,
                 lambda done, total: bar.update(task, completed=done, total=total),
-                live_runs=live_runs,
                 from_what_is_left=from_what_is_left,
             )
         answer: dict[str, Any] = {"events": events, "seconds": round(time.monotonic() - began, 2)}

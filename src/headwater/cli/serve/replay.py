@@ -99,10 +99,8 @@ async def _replay(
     from rich.progress import Progress
 
     from headwater.intake.upkeep import replay as work
-    from headwater.settings import Settings
     from headwater.store.events.replay import beside
 
-    live_runs = Settings().lineage.live_runs
     began = time.monotonic()
     source = await _open(url, "the database in use")
     try:
@@ -118,12 +116,10 @@ async def _replay(
                         tasks[what] = bar.add_task(what, total=total)
                     bar.update(tasks[what], completed=done, total=total)
 
-                made = await work.replay(
-                    source, target, until, show, live_runs=live_runs, from_what_is_left=from_what_is_left
-                )
+                made = await work.replay(source, target, until, show, from_what_is_left=from_what_is_left)
                 answer = {field: getattr(made, field) for field in made.__struct_fields__}
                 if check:
-                    twice = await work.accept_again(target, show, live_runs=live_runs)
+                    twice = await work.accept_again(target, show)
                     answer |= {"changed": twice.changed, "refused": twice.refused}
         finally:
             await target.close()

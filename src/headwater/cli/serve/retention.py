@@ -45,7 +45,7 @@ def run(
         settings = Settings()
         kept = settings.retention
         policy = writes.Policy(kept.events_days, kept.runs_days, kept.warnings_days, kept.audit_days)
-        report = await writes.run(database, policy, live_runs=settings.lineage.live_runs, dry_run=dry_run)
+        report = await writes.run(database, policy, dry_run=dry_run)
         return msgspec.json.encode(report)
 
     answer = on_database("retention run", run_retention)

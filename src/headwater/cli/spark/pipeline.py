@@ -227,7 +227,6 @@ def replay(
     from headwater.cli.people.identity import rules_in
     from headwater.intake.events.executor import ExecutorProjector
     from headwater.pipeline.replay import replay as work
-    from headwater.settings import Settings
 
     at = None if until is None else moment(until)
     name_rules = rules_in(Path(rules)) if rules else ()
@@ -242,7 +241,6 @@ def replay(
         hashlib.sha256(msgspec.json.encode(name_rules)).hexdigest(),
         tables=tables or (),
         until=at,
-        live_runs=Settings().lineage.live_runs,
         recorded=record,
     )
     if as_json:

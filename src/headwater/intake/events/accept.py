@@ -111,16 +111,13 @@ class _GenerationCache:
 
 
 class Intake:
-    """Writes events to one database. `live_runs`: how many of a job's latest reporting runs keep an edge alive.
+    """Writes events to one database.
 
     `wide` accepts the events that it says are wide; without it, they are accepted here.
     """
 
-    def __init__(
-        self, database: Database, live_runs: int = 10, *, limits: Limits | None = None, wide: WideIntake | None = None
-    ) -> None:
+    def __init__(self, database: Database, *, limits: Limits | None = None, wide: WideIntake | None = None) -> None:
         self._database = database
-        self._live_runs = live_runs
         self._limits = limits or Limits()
         self._wide = wide
         self._partitions = events.Partitions()
@@ -267,7 +264,7 @@ class Intake:
                 appended = await events.append(connection, [log[digest] for digest in sorted(log)])
                 early = await events.send_early_times(connection, sorted(log))
                 await events.append_warnings(connection, warnings)
-                written = await projections.write(connection, pipeline, rows, self._live_runs)
+                written = await projections.write(connection, pipeline, rows)
             if earlier := {d: at for d, at in await early.fetchall() if d in log and log[d].event_time != at}:
                 raise _LoggedEarlier(earlier)
             new = {row[0] for row in await appended.fetchall()}

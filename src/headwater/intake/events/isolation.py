@@ -24,15 +24,14 @@ REDELIVERED = "redelivered"
 
 class _Task(msgspec.Struct):
     url: str
-    live_runs: int
     bodies: list[bytes]
 
 
 class IsolatedIntake:
     """Accepts events into the database at `url`, in child processes."""
 
-    def __init__(self, url: str, live_runs: int = 10) -> None:
-        self._url, self._live_runs = url, live_runs
+    def __init__(self, url: str) -> None:
+        self._url = url
 
     async def __call__(self, bodies: Sequence[bytes]) -> Accepted:
         """Accept events as `TolerantIntake` does. An event whose process dies or takes over five minutes is refused as
@@ -57,9 +56,7 @@ class IsolatedIntake:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
         )
-        task = msgspec.msgpack.encode(
-            _Task(self._url, self._live_runs, list(bodies))
-        )  # by pipe: the URL may hold a password
+        task = msgspec.msgpack.encode(_Task(self._url, list(bodies)))  # by pipe: the URL may hold a password
         try:
             output, _ = await asyncio.wait_for(child.communicate(task), _SECONDS)
         except TimeoutError:
@@ -78,7 +75,7 @@ class IsolatedIntake:
 
 async def _accept(task: _Task) -> Accepted:
     async with Database(task.url, pool_size=2) as database:
-        return await TolerantIntake(database, task.live_runs)(task.bodies)
+        return await TolerantIntake(database)(task.bodies)
 
 
 def main() -> int:

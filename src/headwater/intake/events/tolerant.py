@@ -17,9 +17,9 @@ ID_COLLISION = "id_collision"
 class TolerantIntake:
     """An `Intake` that also refuses an event that claims another writer's item, and an event on which the code fails."""
 
-    def __init__(self, database: Database, live_runs: int = 10) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._intake = Intake(database, live_runs)
+        self._intake = Intake(database)
 
     async def __call__(self, bodies: Sequence[bytes]) -> Accepted:
         """Accept events as `Intake.accept_each` does. Raises DatabaseUnavailable; then assume that no event is stored."""

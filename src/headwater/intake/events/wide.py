@@ -26,7 +26,6 @@ _BYTES = 8 * 1024 * 1024
 class _Request(msgspec.Struct, array_like=True):
     url: str
     statement_timeout_seconds: float
-    live_runs: int
     limits: Limits
     body: bytes
     arrival: Arrival | None
@@ -35,8 +34,8 @@ class _Request(msgspec.Struct, array_like=True):
 class WideEvents:
     """Accepts wide events on the database of `url`."""
 
-    def __init__(self, url: str, live_runs: int, limits: Limits, statement_timeout_seconds: float = 60.0) -> None:
-        self._url, self._live_runs, self._limits, self._timeout = url, live_runs, limits, statement_timeout_seconds
+    def __init__(self, url: str, limits: Limits, statement_timeout_seconds: float = 60.0) -> None:
+        self._url, self._limits, self._timeout = url, limits, statement_timeout_seconds
         self._one = asyncio.Semaphore(1)
 
     def is_wide(self, body: bytes) -> bool:
@@ -45,7 +44,7 @@ class WideEvents:
 
     async def accept(self, body: bytes, arrival: Arrival | None = None) -> Accepted:
         """Accept one event. Raises Overloaded if its process ended early; then nothing is stored."""
-        request = _Request(self._url, self._timeout, self._live_runs, self._limits, body, arrival)
+        request = _Request(self._url, self._timeout, self._limits, body, arrival)
         async with self._one:
             began = time.perf_counter()
             with telemetry.span("intake.wide", bytes=len(body)):
@@ -77,7 +76,7 @@ async def _accept(request: _Request) -> Accepted:
     async with Database(
         request.url, pool_size=2, statement_timeout_seconds=request.statement_timeout_seconds
     ) as database:
-        intake = Intake(database, request.live_runs, limits=request.limits)
+        intake = Intake(database, limits=request.limits)
         return await intake.accept_each([request.body], [request.arrival] if request.arrival else None)
 
 

@@ -130,8 +130,7 @@ async def _project(
 
 async def _write_rows(connection: Connection, changes: Sequence[RowSet]) -> projections.WriteResult:
     async with connection.pipeline() as pipeline:
-        # No run reports here, so `live_runs` has no effect.
-        return await projections.write(connection, pipeline, merge_rows(changes), live_runs=1)
+        return await projections.write(connection, pipeline, merge_rows(changes))
 
 
 async def replay(connection: Connection, identity: Identity) -> int:

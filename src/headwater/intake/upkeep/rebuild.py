@@ -25,7 +25,6 @@ async def rebuild(
     database: Database,
     progress: Callable[[int, int], None] = lambda done, total: None,
     *,
-    live_runs: int = 10,
     from_what_is_left: bool = False,
 ) -> int:
     """Project the whole log. Returns the number of events. `progress(done, total)` is called after each page. Runs that retention deleted are
@@ -56,7 +55,7 @@ async def rebuild(
         async for page in events.pages(connection, _PAGE):
             rows = known.news(merge_rows([projector(read(body), at, digest) for at, digest, body in page]))
             async with connection.pipeline() as pipeline:
-                written = await projections.write(connection, pipeline, rows, live_runs)
+                written = await projections.write(connection, pipeline, rows)
             await closure.update_closure(connection, written.correlated)
             known.learn(rows)
             done += len(page)
@@ -64,18 +63,18 @@ async def rebuild(
         # From here on, queries read whole tables.
         await connection.execute("set local enable_seqscan = on")
         await manual.replay(connection, Identity(state.rules))
-        await retention.delete_again(connection, live_runs)
+        await retention.delete_again(connection)
         await search.refresh_all(connection)
         await server_state.rebuilt(connection, state.rules)
     return done
 
 
-async def delete_what_is_due(database: Database, live_runs: int) -> None:
+async def delete_what_is_due(database: Database) -> None:
     """Delete runs that the next run of retention would delete by the last limits, so that the tables can be compared with a rebuild."""
     async with database.transaction() as connection:
         await connection.execute("set local statement_timeout = 0")
         await server_state.begin_rebuild(connection)
-        await retention.delete_again(connection, live_runs)
+        await retention.delete_again(connection)
 
 
 async def needed(database: Database) -> bool:

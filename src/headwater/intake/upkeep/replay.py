@@ -1,7 +1,7 @@
 """Replay a database as it was at a time: copy its logs as they had arrived by then, and project them.
 
-The source is only read, in one snapshot that ends with the copying. The tables follow from the logs, the identity rules and one setting
-(`live_runs`), so the target answers questions as the source did then.
+The source is only read, in one snapshot that ends with the copying. The tables follow from the logs and the identity
+rules, so the target answers questions as the source did then.
 """
 
 import asyncio
@@ -57,7 +57,6 @@ async def replay(
     until: dt.datetime,
     progress: Progress = lambda what, done, total: None,
     *,
-    live_runs: int = 10,
     from_what_is_left: bool = False,
 ) -> Replayed:
     """Make `target` what `source` was at `until`. `target` must be empty, or hold the same replay, interrupted, which then continues.
@@ -93,7 +92,6 @@ async def replay(
         await rebuild(
             target,
             lambda done, total: progress("projecting", done, total),
-            live_runs=live_runs,
             from_what_is_left=True,
         )
         async with target.connection() as connection:
@@ -192,14 +190,12 @@ def _text(time: dt.datetime) -> str:
     return time.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
 
 
-async def accept_again(
-    database: Database, progress: Progress = lambda what, done, total: None, *, live_runs: int = 10
-) -> AcceptedAgain:
+async def accept_again(database: Database, progress: Progress = lambda what, done, total: None) -> AcceptedAgain:
     """Accept every event of the log again, as if its producers had resent it, and return the tables that it changed: there should be none.
 
     No other process may write to the database meanwhile: its rows would count.
     """
-    intake = Intake(database, live_runs)
+    intake = Intake(database)
     done = refused = 0
     async with database.connection() as connection:
         before = await store.places(connection)

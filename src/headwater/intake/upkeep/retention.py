@@ -61,13 +61,12 @@ async def run(
     database: Database,
     policy: Policy,
     *,
-    live_runs: int = 10,
     dry_run: bool = False,
     now: dt.datetime | None = None,
 ) -> Report:
     """Delete records that are older than the policy. An error with one kind is in its outcome. Raises what the first connection raises."""
     at = now or dt.datetime.now(dt.UTC)
-    work = _Deletion(database, max(live_runs, _LATEST_REPORTS), dry_run)
+    work = _Deletion(database, _LATEST_REPORTS, dry_run)
     kinds: list[tuple[str, int | None, Callable[[Outcome], Coroutine[Any, Any, None]]]] = [
         ("events", policy.events, work.events),
         ("warnings", policy.warnings, work.warnings),
@@ -217,11 +216,11 @@ class _Deletion:
                     await store.record(connection, outcome.kind, outcome.before, outcome.deleted, None)
 
 
-async def delete_again(connection: Connection, live_runs: int) -> None:
+async def delete_again(connection: Connection) -> None:
     """Delete what the last run of retention was to delete, in a transaction that keeps writers out: the log, which is kept for other days, tells of
     runs that were deleted. Does nothing if no run ever deleted runs.
     """
-    keep = max(live_runs, _LATEST_REPORTS)
+    keep = _LATEST_REPORTS
     cuts = await store.cuts(connection)
     if (before := cuts.get("reports")) is not None:
         pages = [each async for each in _all_pages(connection, "jobs")]
@@ -252,12 +251,12 @@ async def _all_pages(connection: Connection, what: Literal["jobs", "datasets"]) 
         after = ids[-1]
 
 
-async def run_periodically(database: Database, policy: Policy, *, live_runs: int, minutes: float) -> None:
+async def run_periodically(database: Database, policy: Policy, *, minutes: float) -> None:
     """Run retention in the background of a server, until cancelled. Random waits make the servers on one database take turns."""
     while True:
         await asyncio.sleep(minutes * 60 * random.uniform(0.5, 1.5))  # noqa: S311
         try:
-            report = await run(database, policy, live_runs=live_runs)
+            report = await run(database, policy)
         except HeadwaterError as error:
             telemetry.say(telemetry.RetentionFailed("all", error.message))
             continue
@@ -266,11 +265,11 @@ async def run_periodically(database: Database, policy: Policy, *, live_runs: int
                 telemetry.say(telemetry.RetentionDone(outcome.kind, outcome.deleted))
 
 
-def begin(database: Database, policy: Policy, *, live_runs: int, minutes: float) -> "asyncio.Task[None] | None":
+def begin(database: Database, policy: Policy, *, minutes: float) -> "asyncio.Task[None] | None":
     """Start `run_periodically`; None without a policy."""
     if not policy:
         return None
-    retention = run_periodically(database, policy, live_runs=live_runs, minutes=minutes)
+    retention = run_periodically(database, policy, minutes=minutes)
     return asyncio.create_task(retention, name="background: retention")
 
 

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import astuple
 from psycopg import AsyncCursor, AsyncPipeline
 
+from headwater.model.run import RunState
 from headwater.store import sqlfile
 from headwater.store.database import Connection, sent
 from headwater.store.events.rows import (
@@ -24,7 +25,6 @@ from headwater.store.events.rows import (
     JobRow,
     NamespaceRow,
     OwnerFacetRow,
-    ReportRow,
     RunRow,
     SourceRow,
     as_tuples,
@@ -119,7 +119,7 @@ class WriteResult(msgspec.Struct):
     correlated: list[CorrelationEdgeRow] = []
 
 
-async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, live_runs: int) -> WriteResult:
+async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows) -> WriteResult:
     """Merge the rows into their tables, in the caller's pipeline (entering a second one would wait for the first).
 
     Call `alone` first if there are rows of `DatasetLinkRow`.
@@ -131,9 +131,10 @@ async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows, liv
                 ids = sorted({row.id for row in cast("Sequence[DatasetRow]", given)})
                 await sqlfile.load("events/projections")["lock_datasets"].send(connection, ids=ids)
             cursors[kind] = await query.send_columns(connection, COLUMNS[kind], as_tuples(given))
-    reports = cast("Sequence[ReportRow]", rows.get(ReportRow, ()))
-    if runs := sorted({report.job_id for report in reports if not report.declaration}):
-        await sqlfile.load("events/projections")["move_horizons"].send(connection, jobs=runs, live_runs=live_runs)
+    runs = cast("Sequence[RunRow]", rows.get(RunRow, ()))
+    if told := sorted({(run.job_id, run.run_id) for run in runs if run.state != RunState.NEW}):
+        keys = {"jobs": [job for job, _ in told], "runs": [run for _, run in told]}
+        await sqlfile.load("events/projections")["settle_jobs"].send(connection, **keys)
     await sent(connection)
     await pipeline.sync()
 

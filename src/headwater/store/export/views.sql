@@ -115,7 +115,7 @@ create or replace view lineage.edges as
 select d.namespace as dataset_namespace, d.name as dataset_name, j.namespace as job_namespace, j.name as job_name,
        case e.direction when 'in' then 'READ' else 'WRITE' end as direction,
        case when bool_and(e.manual) then 'MANUAL' when bool_and(e.declared) then 'DECLARED' else 'REPORTED' end as origin,
-       min(e.first_at) as first_seen_at, max(e.last_at) as last_seen_at
+       min(e.first_at) as first_seen_at, max(e.last_at) as last_seen_at, bool_and(e.intermittent) as intermittent
 from live_edges e
 left join dataset_canonical c on c.dataset_id = e.dataset_id
 join datasets d on d.id = coalesce(c.canonical_id, e.dataset_id)
@@ -154,14 +154,17 @@ comment on view lineage.columns is 'One row for each column of a dataset, by its
 
 -- The evidence of highest precedence of each report, as in the walk (queries/lineage/edges.sql, live_column_sets); and what people drew.
 create or replace view lineage.column_edges as
-with told as (
-  select job_id, target_id, set_id, origin, at from (
-    select c.job_id, c.target_id, c.set_id, c.origin, c.at, rank() over (partition by c.job_id, c.report_id, c.target_id order by c.origin) as place
-    from report_columns c left join jobs j on j.id = c.job_id
-    where c.at >= coalesce(j.horizon, '-infinity')
-      and (c.at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = c.job_id and r.declaration), '-infinity') or not exists (
-        select from reports r where r.job_id = c.job_id and r.report_id = c.report_id and r.declaration))) ranked
-  where place = 1
+with ranked as (
+  select c.job_id, c.target_id, c.set_id, c.origin, c.at, array_position(j.settled, c.report_id) as place, cardinality(j.settled) as settled,
+         case when d.report_id is null then c.at >= coalesce(j.settled_at, '-infinity') else c.at >= coalesce(j.declared_at, d.latest) end as fresh,
+         rank() over (partition by c.job_id, c.report_id, c.target_id order by c.origin) as precedence
+  from report_columns c left join jobs j on j.id = c.job_id
+  left join (
+    select r.job_id, r.report_id, max(r.first_at) over (partition by r.job_id) as latest from reports r where r.declaration
+  ) d on d.job_id = c.job_id and d.report_id = c.report_id
+), told as (
+  select job_id, target_id, set_id, origin, max(at) as at from ranked where precedence = 1 group by 1, 2, 3, 4
+  having bool_or(fresh) or intermittent(count(distinct place), min(place), max(place), max(settled))
   union all
   select job_id, dataset_id, set_id, 4, at from (
     select distinct on (job_id, dataset_id, direction) * from edge_changes order by job_id, dataset_id, direction, at desc, change_id desc) drawn
@@ -198,12 +201,17 @@ from (
   group by 1, 2, 3
   union all
   select coalesce(sc.canonical_id, (e.edge ->> 1)::uuid), coalesce(tc.canonical_id, c.target_id), c.job_id, min(c.at), max(c.at)
-  from report_columns c join jobs j on j.id = c.job_id and j.explicit_at is not null
+  from (
+    select r.job_id, r.target_id, r.set_id, min(r.at) as at from report_columns r join jobs j on j.id = r.job_id
+    where r.origin = 1 group by r.job_id, r.target_id, r.set_id, j.id
+    having bool_or(r.at >= coalesce(j.settled_at, '-infinity'))
+        or intermittent(count(distinct array_position(j.settled, r.report_id)), min(array_position(j.settled, r.report_id)), max(array_position(j.settled, r.report_id)),
+                        max(cardinality(j.settled)))) c
+  join jobs j on j.id = c.job_id and j.explicit_at is not null
   join column_sets k on k.id = c.set_id
   cross join lateral lineage.items(lineage.read_json(k.edges)) e (edge)
   left join dataset_canonical sc on sc.dataset_id = (e.edge ->> 1)::uuid
   left join dataset_canonical tc on tc.dataset_id = c.target_id
-  where c.origin = 1 and c.at >= coalesce(j.horizon, '-infinity')
   group by 1, 2, 3) pair
 join datasets s on s.id = pair.source join datasets t on t.id = pair.target join jobs j on j.id = pair.job_id
 where not s.hidden and not t.hidden and not j.hidden;
@@ -314,6 +322,7 @@ comment on column lineage.edges.direction is 'READ or WRITE.';
 comment on column lineage.edges.origin is 'REPORTED by runs, DECLARED by a manifest or a job event alone, or MANUAL: drawn by a person alone.';
 comment on column lineage.edges.first_seen_at is 'When it was first reported.';
 comment on column lineage.edges.last_seen_at is 'When it was last reported.';
+comment on column lineage.edges.intermittent is 'Some of the latest complete runs of the job reported it, and others did not.';
 comment on column lineage.columns.dataset_namespace is 'The namespace of the dataset.';
 comment on column lineage.columns.dataset_name is 'The name of the dataset.';
 comment on column lineage.columns.position is 'The place of the column, from 1.';

@@ -54,7 +54,7 @@ async def load(connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.U
     asked = [(job, id_) for job, target in pairs for id_ in (target, *others.get(target, ()))] if others else pairs
     given: dict[str, object] = {"jobs": [job for job, _ in asked], "targets": [target for _, target in asked]}
     if moment.past:
-        given |= {"as_of": moment.as_of, "live_runs": moment.live_runs}
+        given |= {"as_of": moment.as_of}
     rows = await sqlfile.load("lineage/edges")["past_column_sets" if moment.past else "live_column_sets"].many(
         connection, **given
     )

@@ -48,18 +48,14 @@ async def jobs_after(
 async def edge_reports(connection: Connection, jobs: Collection[uuid.UUID], moment: Moment) -> list[EdgeReport]:
     if not jobs:
         return []
-    rows = await sqlfile.load("lineage/conflicts")["edge_reports"].many(
-        connection, jobs=list(jobs), as_of=moment.as_of, live_runs=moment.live_runs
-    )
+    rows = await sqlfile.load("lineage/conflicts")["edge_reports"].many(connection, jobs=list(jobs), as_of=moment.as_of)
     return [EdgeReport(*row) for row in rows]
 
 
 async def evidence(connection: Connection, jobs: Collection[uuid.UUID], moment: Moment) -> list[TargetEvidence]:
     if not jobs:
         return []
-    rows = await sqlfile.load("lineage/conflicts")["evidence"].many(
-        connection, jobs=list(jobs), as_of=moment.as_of, live_runs=moment.live_runs
-    )
+    rows = await sqlfile.load("lineage/conflicts")["evidence"].many(connection, jobs=list(jobs), as_of=moment.as_of)
     sets = await column_sets.load(connection, {row[3] for row in rows})
     other = await names.canonical(
         connection, {edge.source for edges in sets.values() for edge in edges} | {row[1] for row in rows}

@@ -14,10 +14,9 @@ from headwater.store.lineage import column_sets, names
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """The time at which a question looks at the graph, and how many of a job's runs keep an edge alive (for now, the write side has settled that)."""
+    """The time at which a question looks at the graph."""
 
     as_of: dt.datetime | str = "infinity"
-    live_runs: int = 10
 
     @property
     def past(self) -> bool:
@@ -81,7 +80,7 @@ def _both(one: Edge, other: Edge) -> Edge:
     """Merge two edges of a dataset under two of its names."""
     return Edge(
         one.dataset, one.job, one.direction, one.declared and other.declared, min(one.first_seen, other.first_seen),
-        max(one.last_seen, other.last_seen), one.explicit or other.explicit, one.manual and other.manual,
+        max(one.last_seen, other.last_seen), one.explicit or other.explicit, one.manual and other.manual, one.intermittent and other.intermittent,
     )  # fmt: skip
 
 
@@ -92,9 +91,7 @@ async def _edges(
         return []
     queries = sqlfile.load("lineage/edges")
     if moment.past:
-        rows = await queries[f"past_{where}"].many(
-            connection, ids=list(ids), direction=direction, as_of=moment.as_of, live_runs=moment.live_runs
-        )
+        rows = await queries[f"past_{where}"].many(connection, ids=list(ids), direction=direction, as_of=moment.as_of)
     else:
         rows = await queries[f"live_{where}"].many(connection, ids=list(ids), direction=direction)
     return [Edge(*row) for row in rows]
@@ -106,9 +103,7 @@ async def explicit_pairs(
     """Return the sources of each target, by job, for jobs with explicit lineage. An empty set of sources: nothing feeds the target."""
     found: dict[uuid.UUID, dict[uuid.UUID, set[uuid.UUID]]] = {}
     if jobs:
-        rows = await sqlfile.load("lineage/edges")["explicit_sets"].many(
-            connection, ids=list(jobs), as_of=moment.as_of, live_runs=moment.live_runs
-        )
+        rows = await sqlfile.load("lineage/edges")["explicit_sets"].many(connection, ids=list(jobs), as_of=moment.as_of)
         sets = await column_sets.load(connection, {row[2] for row in rows})
         settled = await _settled(
             connection, (e.source for edges in sets.values() for e in edges), (row[1] for row in rows)
@@ -139,7 +134,7 @@ async def reported_columns(
     asked = [(job, id_) for job, target in pairs for id_ in (target, *others.get(target, ()))]
     given: dict[str, object] = {"jobs": [job for job, _ in asked], "targets": [target for _, target in asked]}
     if moment.past:
-        given |= {"as_of": moment.as_of, "live_runs": moment.live_runs}
+        given |= {"as_of": moment.as_of}
     rows = await sqlfile.load("lineage/edges")["past_column_sets" if moment.past else "live_column_sets"].many(
         connection, **given
     )

@@ -243,12 +243,11 @@ order by job_id, report_id, target_id, origin, slot, at desc, digest desc, set_i
 on conflict (job_id, report_id, target_id, origin, slot) do update set at = excluded.at, digest = excluded.digest, set_id = excluded.set_id
 where (excluded.at, excluded.digest, excluded.set_id) > (t.at, t.digest, t.set_id)
 
--- name: move_horizons :exec
--- Set the start of the oldest report that keeps edges of these jobs alive. The jobs' rows are locked by then: this transaction touched them.
-update jobs set horizon = r.first_at
-from unnest(%(jobs)b::uuid[]) as u (id) cross join lateral (
-  select first_at from reports where job_id = u.id and not declaration order by first_at desc offset %(live_runs)s - 1 limit 1) r
-where jobs.id = u.id and jobs.horizon is distinct from r.first_at
+-- name: settle_jobs :exec
+-- Settle the jobs of those of these runs that are complete. The jobs' rows are locked by then: this transaction touched them.
+select settle_jobs(array(
+  select distinct u.job_id from unnest(%(jobs)b::uuid[], %(runs)b::uuid[]) u (job_id, run_id)
+  join runs r on r.run_id = u.run_id and r.job_id = u.job_id and r.state >= 3))
 
 -- name: settle_names :exec
 -- One name for each group of linked datasets: one that is no alias, the first by namespace and name.

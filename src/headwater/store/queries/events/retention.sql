@@ -48,12 +48,12 @@ select set_config('headwater.retention', 'audit', true)
 select id from jobs where id > %(after)s order by id limit %(limit)s
 
 -- name: old_reports :many
--- Reports of these jobs from before a time, but for the last of each job's runs and of its declarations that hold edges.
+-- Reports of these jobs from before a time, but for the last of each job's runs and of its declarations, and for its settled ones.
 with ranked as (
   select r.job_id, r.report_id, r.first_at, row_number() over (partition by r.job_id, r.declaration order by r.first_at desc, r.report_id) as place
   from reports r where r.job_id = any(%(jobs)b::uuid[])
 )
-select job_id, report_id from ranked where first_at < %(before)s and place > %(keep)s limit %(limit)s
+select job_id, report_id from ranked r where not exists (select from jobs j where j.id = r.job_id and r.report_id = any(j.settled)) and first_at < %(before)s and place > %(keep)s limit %(limit)s
 
 -- name: lock_reports :many
 -- Those of these reports that no transaction writes to now and that still began before the time.

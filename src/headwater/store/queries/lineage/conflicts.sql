@@ -9,11 +9,11 @@ order by e.job_id limit %(limit)s
 select d.job_id, coalesce(c.canonical_id, d.dataset_id), d.direction,
        case when p.declaration then 'JOB_EVENT' when d.declared then 'MANIFEST' else 'OBSERVED' end as who, max(least(d.last_at, %(as_of)s)),
        (array_agg(d.report_id order by d.last_at desc, d.report_id) filter (where not p.declaration))[1]
-from live_reports(%(jobs)b, %(as_of)s, %(live_runs)s) l
+from live_reports(%(jobs)b, %(as_of)s) l
 join reports p on p.job_id = l.job_id and p.report_id = l.report_id
 join report_datasets d on d.job_id = l.job_id and d.report_id = l.report_id and d.first_at <= %(as_of)s
 left join dataset_canonical c on c.dataset_id = d.dataset_id
-group by 1, 2, 3, 4
+group by 1, 2, 3, 4 having bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled))
 union all
 select x.job_id, coalesce(c.canonical_id, x.dataset_id), x.direction, 'MANUAL', max(x.at), null
 from manual_edges(null, %(jobs)b, %(as_of)s) x left join dataset_canonical c on c.dataset_id = x.dataset_id
@@ -22,7 +22,7 @@ group by 1, 2, 3
 -- name: evidence :many
 -- Every set of column evidence of these jobs in what keeps their edges alive at a time, of any precedence.
 select c.job_id, c.target_id, c.origin, c.set_id, max(c.at), (array_agg(c.report_id order by c.at desc, c.report_id) filter (where not p.declaration))[1]
-from live_reports(%(jobs)b, %(as_of)s, %(live_runs)s) l
+from live_reports(%(jobs)b, %(as_of)s) l
 join reports p on p.job_id = l.job_id and p.report_id = l.report_id
 join report_columns c on c.job_id = l.job_id and c.report_id = l.report_id and c.at <= %(as_of)s
-group by 1, 2, 3, 4
+group by 1, 2, 3, 4 having bool_or(c.at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled))

@@ -4,21 +4,21 @@ with member as (
   select i as node, i as id from unnest(%(ids)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)
 )
-select m.node, e.job_id, e.direction, bool_and(e.declared), min(e.first_at), max(e.last_at), bool_or(e.explicit), bool_and(e.manual)
+select m.node, e.job_id, e.direction, bool_and(e.declared), min(e.first_at), max(e.last_at), bool_or(e.explicit), bool_and(e.manual), bool_and(e.intermittent)
 from member m join live_edges e on e.dataset_id = m.id and e.direction = %(direction)s
 group by m.node, e.job_id, e.direction
 order by 1, 2
 
 -- name: live_at_jobs :many
 -- Live edges of these jobs in one direction.
-select coalesce(c.canonical_id, e.dataset_id), e.job_id, e.direction, bool_and(e.declared), min(e.first_at), max(e.last_at), bool_or(e.explicit), bool_and(e.manual)
+select coalesce(c.canonical_id, e.dataset_id), e.job_id, e.direction, bool_and(e.declared), min(e.first_at), max(e.last_at), bool_or(e.explicit), bool_and(e.manual), bool_and(e.intermittent)
 from live_edges e left join dataset_canonical c on c.dataset_id = e.dataset_id
 where e.job_id = any(%(ids)b) and e.direction = %(direction)s
 group by 1, 2, 3
 order by 1, 2
 
 -- name: past_at_datasets :many
--- Edges of these datasets in one direction that were live at a time: in one of the job's last reporting runs by then, or its latest declaration; and those people had drawn.
+-- Edges of these datasets in one direction that were live at a time by the job's reports until then (`live_reports`), and those people had drawn.
 with member as (
   select i as node, i as id from unnest(%(ids)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)
@@ -26,70 +26,86 @@ with member as (
   select m.node, e.dataset_id, e.job_id, e.direction from member m join edges e on e.dataset_id = m.id
   where e.direction = %(direction)s and e.first_at <= %(as_of)s
 ), live as (
-  select job_id, report_id from live_reports((select array_agg(distinct job_id) from candidate), %(as_of)s, %(live_runs)s)
+  select * from live_reports((select array_agg(distinct job_id) from candidate), %(as_of)s)
 ), told as (
 select c.node, d.job_id, d.direction, bool_and(d.declared) as declared, min(e.first_at) as first_at, least(max(d.last_at), %(as_of)s) as last_at,
-       bool_or(j.explicit_at is not null or j.id is null) as explicit, false as manual
+       bool_or(j.explicit_at is not null or j.id is null) as explicit, false as manual,
+       intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)) as intermittent
 from candidate c
 join live l on l.job_id = c.job_id
 join report_datasets d on d.job_id = l.job_id and d.report_id = l.report_id and d.dataset_id = c.dataset_id and d.direction = c.direction and d.first_at <= %(as_of)s
 join edges e on e.dataset_id = d.dataset_id and e.job_id = d.job_id and e.direction = d.direction
 left join jobs j on j.id = d.job_id
-group by c.node, d.job_id, d.direction
-having not bool_and(d.declared) or not exists (
-  select 1 from jobs child join edges seen on seen.job_id = child.id join member m on m.id = seen.dataset_id
-  where child.parent_id = d.job_id and m.node = c.node and seen.direction = d.direction and seen.first_at <= %(as_of)s)
+group by c.node, d.dataset_id, d.job_id, d.direction
+having (bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)))
+  and (not bool_and(d.declared) or not exists (
+  select 1 from jobs child join edges seen on seen.job_id = child.id
+  where child.parent_id = d.job_id and seen.dataset_id = d.dataset_id and seen.direction = d.direction and seen.first_at <= %(as_of)s))
 union all
-select m.node, x.job_id, x.direction, true, x.at, x.at, false, true
+select m.node, x.job_id, x.direction, true, x.at, x.at, false, true, false
 from manual_edges((select array_agg(id) from member), null, %(as_of)s) x join member m on m.id = x.dataset_id where x.direction = %(direction)s
 )
-select node, job_id, direction, bool_and(declared), min(first_at), max(last_at), bool_or(explicit), bool_and(manual)
+select node, job_id, direction, bool_and(declared), min(first_at), max(last_at), bool_or(explicit), bool_and(manual), bool_and(intermittent)
 from told group by 1, 2, 3 order by 1, 2
 
 -- name: past_at_jobs :many
 -- Edges of these jobs in one direction that were live at a time (see past_at_datasets).
 with live as (
-  select job_id, report_id from live_reports(%(ids)b, %(as_of)s, %(live_runs)s)
+  select * from live_reports(%(ids)b, %(as_of)s)
 ), told as (
 select coalesce(c.canonical_id, d.dataset_id) as node, d.job_id, d.direction, bool_and(d.declared) as declared, min(e.first_at) as first_at,
-       least(max(d.last_at), %(as_of)s) as last_at, bool_or(j.explicit_at is not null or j.id is null) as explicit, false as manual
+       least(max(d.last_at), %(as_of)s) as last_at, bool_or(j.explicit_at is not null or j.id is null) as explicit, false as manual,
+       intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)) as intermittent
 from live l
 join report_datasets d on d.job_id = l.job_id and d.report_id = l.report_id and d.direction = %(direction)s and d.first_at <= %(as_of)s
 join edges e on e.dataset_id = d.dataset_id and e.job_id = d.job_id and e.direction = d.direction
 left join jobs j on j.id = d.job_id
 left join dataset_canonical c on c.dataset_id = d.dataset_id
-group by 1, 2, 3
-having not bool_and(d.declared) or not exists (
+group by 1, d.dataset_id, 2, 3
+having (bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)))
+  and (not bool_and(d.declared) or not exists (
   select 1 from jobs child join edges seen on seen.job_id = child.id
-  where child.parent_id = d.job_id and seen.dataset_id = any(array_agg(d.dataset_id)) and seen.direction = d.direction and seen.first_at <= %(as_of)s)
+  where child.parent_id = d.job_id and seen.dataset_id = d.dataset_id and seen.direction = d.direction and seen.first_at <= %(as_of)s))
 union all
-select coalesce(c.canonical_id, x.dataset_id), x.job_id, x.direction, true, x.at, x.at, false, true
+select coalesce(c.canonical_id, x.dataset_id), x.job_id, x.direction, true, x.at, x.at, false, true, false
 from manual_edges(null, %(ids)b, %(as_of)s) x left join dataset_canonical c on c.dataset_id = x.dataset_id where x.direction = %(direction)s
 )
-select node, job_id, direction, bool_and(declared), min(first_at), max(last_at), bool_or(explicit), bool_and(manual)
+select node, job_id, direction, bool_and(declared), min(first_at), max(last_at), bool_or(explicit), bool_and(manual), bool_and(intermittent)
 from told group by 1, 2, 3 order by 1, 2
 
 -- name: live_column_sets :many
 -- Sets of column edges these jobs report for these targets now; for each report and target the evidence of highest precedence.
-select distinct job_id, target_id, set_id, origin from (
-  select c.job_id, c.target_id, c.set_id, c.origin, rank() over (partition by c.job_id, c.report_id, c.target_id order by c.origin) as place
-  from report_columns c left join jobs j on j.id = c.job_id
-  where (c.job_id, c.target_id) in (select * from unnest(%(jobs)b::uuid[], %(targets)b::uuid[]))
-    and c.at >= coalesce(j.horizon, '-infinity')
-    and (c.at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = c.job_id and r.declaration), '-infinity') or not exists (
-      select 1 from reports r where r.job_id = c.job_id and r.report_id = c.report_id and r.declaration))) told
-where place = 1
+with told as (
+  select a.job_id, a.target_id, c.set_id, c.origin, c.report_id = d.report_id or c.at >= coalesce(j.settled_at, '-infinity') as fresh,
+         array_position(j.settled, c.report_id) as place, cardinality(j.settled) as settled,
+         rank() over (partition by a.job_id, c.report_id, a.target_id order by c.origin) as precedence
+  from (select distinct u.job_id, u.target_id from unnest(%(jobs)b::uuid[], %(targets)b::uuid[]) u (job_id, target_id)) a
+  left join jobs j on j.id = a.job_id
+  left join lateral (
+    select r.report_id from reports r where r.job_id = a.job_id and r.declaration order by r.first_at desc, r.report_id limit 1) d on true
+  cross join lateral (
+    select b.report_id, b.set_id, b.origin, b.at from report_columns b
+    where b.job_id = a.job_id and b.target_id = a.target_id and b.at >= coalesce(j.settled_at, '-infinity')
+    union
+    select b.report_id, b.set_id, b.origin, b.at from report_columns b
+    where b.job_id = a.job_id and b.target_id = a.target_id and b.report_id = any(j.settled || d.report_id)) c
+  where c.report_id = d.report_id or not exists (select from reports r where r.job_id = a.job_id and r.report_id = c.report_id and r.declaration)
+)
+select job_id, target_id, set_id, origin from told where precedence = 1 group by job_id, target_id, set_id, origin
+having bool_or(fresh) or intermittent(count(distinct place), min(place), max(place), max(settled))
 
 -- name: past_column_sets :many
 -- Sets of column edges that these jobs had reported of these targets by a time.
 with live as (
-  select job_id, report_id from live_reports((select array_agg(distinct j) from unnest(%(jobs)b::uuid[]) j), %(as_of)s, %(live_runs)s)
+  select * from live_reports((select array_agg(distinct j) from unnest(%(jobs)b::uuid[]) j), %(as_of)s)
 ), told as (
-  select c.job_id, c.target_id, c.set_id, c.origin, rank() over (partition by c.job_id, c.report_id, c.target_id order by c.origin) as place
+  select c.job_id, c.target_id, c.set_id, c.origin, c.at >= l.since as fresh, l.place, l.settled,
+         rank() over (partition by c.job_id, c.report_id, c.target_id order by c.origin) as precedence
   from live l join report_columns c on c.job_id = l.job_id and c.report_id = l.report_id
   where (c.job_id, c.target_id) in (select * from unnest(%(jobs)b::uuid[], %(targets)b::uuid[]))
 )
-select distinct job_id, target_id, set_id, origin from told where place = 1
+select job_id, target_id, set_id, origin from told where precedence = 1 group by job_id, target_id, set_id, origin
+having bool_or(fresh) or intermittent(count(distinct place), min(place), max(place), max(settled))
 
 -- name: column_sets :many
 -- The edges of sets.
@@ -97,9 +113,10 @@ select id, edges from column_sets where id = any(%(ids)b)
 
 -- name: explicit_sets :many
 -- The sets that feed each target of these jobs by explicit lineage; a target may be the job itself.
-select distinct c.job_id, c.target_id, c.set_id
-from live_reports(%(ids)b, %(as_of)s, %(live_runs)s) l
+select c.job_id, c.target_id, c.set_id
+from live_reports(%(ids)b, %(as_of)s) l
 join report_columns c on c.job_id = l.job_id and c.report_id = l.report_id and c.origin = 1
+group by 1, 2, 3 having bool_or(c.at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled))
 
 -- name: children_with_edges :many
 -- Jobs below these jobs.

@@ -21,7 +21,7 @@ with known as (
 ), alive as (
   select e.job_id, coalesce(c.canonical_id, e.dataset_id) as dataset_id, e.direction, max(greatest(e.last_at, e.declared_at)) as at
   from edges e join known k on k.job_id = e.job_id join jobs j on j.id = e.job_id left join dataset_canonical c on c.dataset_id = e.dataset_id
-  where e.last_at >= coalesce(j.horizon, '-infinity')
+  where e.intermittent or e.last_at >= coalesce(j.settled_at, '-infinity')
      or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration))
   group by 1, 2, 3
 ), pairs as (
@@ -46,7 +46,7 @@ with known as (
 ), alive as (
   select e.job_id, coalesce(c.canonical_id, e.dataset_id) as dataset_id, e.direction, max(greatest(e.last_at, e.declared_at)) as at
   from edges e join known k on k.job_id = e.job_id join jobs j on j.id = e.job_id left join dataset_canonical c on c.dataset_id = e.dataset_id
-  where e.last_at >= coalesce(j.horizon, '-infinity')
+  where e.intermittent or e.last_at >= coalesce(j.settled_at, '-infinity')
      or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration))
   group by 1, 2, 3
 ), pairs as (
@@ -83,7 +83,7 @@ with known as (
 ), alive as (
   select e.job_id, coalesce(c.canonical_id, e.dataset_id) as dataset_id, e.direction, max(greatest(e.last_at, e.declared_at)) as at
   from edges e join known k on k.job_id = e.job_id join jobs j on j.id = e.job_id left join dataset_canonical c on c.dataset_id = e.dataset_id
-  where e.last_at >= coalesce(j.horizon, '-infinity')
+  where e.intermittent or e.last_at >= coalesce(j.settled_at, '-infinity')
      or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration))
   group by 1, 2, 3
 ), pairs as (

@@ -67,9 +67,7 @@ async def get_lineage(
         group,
         tuple(hide or ()),
     )
-    answer = await zoom.lineage_of(
-        state.database, question, shape, zoom.Zoom(to, wrong), state.settings.lineage.live_runs
-    )
+    answer = await zoom.lineage_of(state.database, question, shape, zoom.Zoom(to, wrong))
     # A subset of a view's fields: described as a view, so clients have one shape to read.
     return cast("view.View", answer)
 
@@ -97,7 +95,7 @@ async def get_lineage_diff(
         columns,
         max_nodes,
     )
-    return await lineage_diff.lineage_diff(state.database, question, state.settings.lineage.live_runs)
+    return await lineage_diff.lineage_diff(state.database, question)
 
 
 @get("/paths")
@@ -114,7 +112,7 @@ async def get_paths(
 ) -> paths.Paths:
     """Find the shortest paths between two datasets, jobs or columns."""
     question = paths.Question(source, target, from_field, to_field, direction, limit, max_length, as_of=aware(as_of))
-    return await paths.paths(state.database, question, state.settings.lineage.live_runs)
+    return await paths.paths(state.database, question)
 
 
 @get("/conflicts")
@@ -129,7 +127,7 @@ async def get_conflicts(
 ) -> conflicts.Conflicts:
     """List the edges that producers disagree about."""
     question = conflicts.Question(node, namespace, kind, limit, after, aware(as_of))
-    return await conflicts.conflicts(state.database, question, state.settings.lineage.live_runs)
+    return await conflicts.conflicts(state.database, question)
 
 
 @get("/perspectives")
@@ -144,7 +142,6 @@ async def get_perspectives(
     """List edges between datasets by perspective (the query log, dbt, Airflow, …), and their disagreements."""
     return await perspectives.perspectives(
         state.database,
-        state.settings.lineage.live_runs,
         namespace=namespace,
         perspective=perspective,
         kinds=disagreement or (),
