@@ -133,7 +133,7 @@ async def told(database: Database, edges: list[tuple[uuid.UUID, uuid.UUID, int]]
     async with database.transaction() as connection:
         await connection.execute("set local plan_cache_mode = force_generic_plan")
         async with connection.pipeline() as pipeline:
-            written = await projections.write(connection, pipeline, rows, 10)
+            written = await projections.write(connection, pipeline, rows)
         await closure.update_closure(connection, written.correlated, bound=bound)
     return time.perf_counter() - began
 

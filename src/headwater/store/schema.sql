@@ -1101,22 +1101,30 @@ $$;
 
 -- Settle these jobs: their newest complete reports, and which of their edges those have now and then.
 create function settle_jobs(jobs uuid[]) returns void
-language sql as $$
+language sql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
   with settled as (
     select s.id, f.ids, f.at from unnest($1) as s (id) cross join lateral (
       select array_agg(x.report_id order by x.first_at desc, x.report_id) as ids, max(x.first_at) as at from settled_reports(s.id, 'infinity') x) f
   ), moved as (
     update jobs j set settled = s.ids, settled_at = s.at from settled s
-    where j.id = s.id and (j.settled, j.settled_at) is distinct from (s.ids, s.at) returning j.id
-  ), had as (
+    where j.id = s.id and (j.settled, j.settled_at) is distinct from (s.ids, s.at)
+  ), had as materialized (
     select s.id, d.dataset_id, d.direction, intermittent(count(*), min(o.place), max(o.place), cardinality(s.ids)) as intermittent
     from settled s cross join lateral unnest(s.ids) with ordinality o (report_id, place)
     cross join lateral (select dataset_id, direction from report_datasets where job_id = s.id and report_id = o.report_id offset 0) d
     where cardinality(s.ids) >= 4
     group by s.id, d.dataset_id, d.direction, s.ids
+  ), differing as materialized (
+    select h.id, h.dataset_id, h.direction from had h
+    cross join lateral (select intermittent from edges where dataset_id = h.dataset_id and job_id = h.id and direction = h.direction offset 0) e
+    where e.intermittent <> h.intermittent
+    union all
+    select s.id, e.dataset_id, e.direction from settled s
+    cross join lateral (select dataset_id, direction from edges where job_id = s.id and intermittent offset 0) e
+    where not exists (
+      select from report_datasets d
+      where d.job_id = s.id and d.report_id = any(s.ids) and d.dataset_id = e.dataset_id and d.direction = e.direction and cardinality(s.ids) >= 4 offset 0)
   )
-  update edges e set intermittent = not e.intermittent
-  from edges reported left join had h on h.id = reported.job_id and h.dataset_id = reported.dataset_id and h.direction = reported.direction
-  where reported.job_id = any($1) and reported.intermittent <> coalesce(h.intermittent, false)
-    and e.job_id = reported.job_id and e.dataset_id = reported.dataset_id and e.direction = reported.direction
+  update edges e set intermittent = not e.intermittent from differing d
+  where e.dataset_id = d.dataset_id and e.job_id = d.id and e.direction = d.direction
 $$;

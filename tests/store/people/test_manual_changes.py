@@ -145,7 +145,7 @@ def test_changes_fold_in_any_order_and_split(database: Database, run: Any, told:
             async with database.transaction() as connection:
                 await projections.alone(connection)
                 async with connection.pipeline() as pipeline:
-                    await projections.write(connection, pipeline, merge_rows(part), 10)
+                    await projections.write(connection, pipeline, merge_rows(part))
                 await annotations.settle(connection, None, None)
         return await fingerprints(database)
 
