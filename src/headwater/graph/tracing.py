@@ -45,8 +45,8 @@ class PictureNode(msgspec.Struct):
 class Arrow(msgspec.Struct, frozen=True, order=True):
     """From parent to child, by the ids of what is drawn. `refused`: it would close a loop, and is not followed. `declared`: no run reported it.
 
-    `note`: the parts that were read or written, and whether the version is judged by the time at which the reader began. `text`: the columns that
-    flow, or what a dependency says.
+    `note`: the parts that were read or written, whether the version is judged by the time at which the reader began, and whether only some of a
+    job's runs have the edge. `text`: the columns that flow, or what a dependency says.
     """
 
     parent: str
@@ -112,7 +112,8 @@ def _label(node: Mapping[str, Any]) -> str:
 def _note(edge: Mapping[str, Any]) -> str:
     parts = [", ".join(f"{key}={value}" for key, value in part.items()) for part in edge["parts"]]
     guess = ["by time"] if any(claim["evidence"] == "DERIVED" for claim in edge["claims"]) else []
-    return "; ".join([*parts[:_MOST_PARTS], *(["…"] if len(parts) > _MOST_PARTS else []), *guess])
+    some = ["not by every run"] if edge.get("intermittent") else []
+    return "; ".join([*parts[:_MOST_PARTS], *(["…"] if len(parts) > _MOST_PARTS else []), *guess, *some])
 
 
 def _columns_into(answer: Mapping[str, Any]) -> dict[tuple[str, str], str]:

@@ -82,16 +82,22 @@ def test_edges_stand_from_start_on_and_a_bare_start_hides_nothing(client: Any) -
     assert "/in" in hops(ask(client, "dataset:file:/out"))
 
 
-def test_runs_that_differ_in_their_inputs_keep_all_edges_until_they_are_old(client: Any) -> None:
-    send(client, run_event("COMPLETE", 1, "a", ["/old"], ["/out"], at="2026-01-01T00:00:00Z"))
-    send(client, run_event("COMPLETE", 2, "a", ["/new"], ["/out"], at="2026-01-02T00:00:00Z"))
-    assert {"/old", "/new"} <= hops(ask(client, "dataset:file:/out")).keys()
-    send(
-        client,
-        *(run_event("COMPLETE", i, "a", ["/new"], ["/out"], at=f"2026-02-{i:02}T00:00:00Z") for i in range(3, 13)),
-    )
-    assert "/old" not in hops(ask(client, "dataset:file:/out"))
-    assert "/old" in hops(ask(client, "dataset:file:/out", as_of="2026-01-15T00:00:00Z"))
+def test_an_input_that_a_job_stopped_reading_ends_and_one_that_comes_and_goes_stays(client: Any) -> None:
+    def day(number: int, *inputs: str) -> None:
+        send(client, run_event("COMPLETE", number, "a", list(inputs), ["/out"], at=f"2026-01-{number:02}T00:00:00Z"))
+
+    day(1, "/old", "/odd")
+    day(2, "/new")
+    assert {"/old", "/odd"}.isdisjoint(hops(ask(client, "dataset:file:/out")))
+    assert {"/old", "/odd"} <= hops(ask(client, "dataset:file:/out", as_of="2026-01-01T12:00:00Z")).keys()
+    day(3, "/new", "/odd")
+    day(4, "/new")
+    answer = ask(client, "dataset:file:/out")
+    assert "/old" not in hops(answer)
+    assert {one["source"]: one["intermittent"] for one in answer["edges"] if one["relation"] == "READ"} == {
+        "dataset:file:/new": False,
+        "dataset:file:/odd": True,
+    }
 
 
 def test_as_of(client: Any) -> None:

@@ -1824,6 +1824,8 @@ export interface components {
             parts: {
                 [key: string]: string;
             }[];
+            /** @default false */
+            intermittent: boolean;
         };
         /** AnswerTransformation */
         AnswerTransformation: {
@@ -2434,6 +2436,8 @@ export interface components {
             parts: {
                 [key: string]: string;
             }[];
+            /** @default false */
+            intermittent: boolean;
             /** @default 1 */
             count: number;
             /** @default 0 */

@@ -401,7 +401,7 @@ class _Drawing:
         told = {(edge.source, edge.target): edge for edge in self.found.edges}
         for edge in edges:
             if edge.count == 1 and not edge.via and (one := told.get((edge.source, edge.target))) is not None:
-                edge.relation, edge.claims = one.relation, one.claims
+                edge.relation, edge.claims, edge.intermittent = one.relation, one.claims, one.intermittent
         return edges
 
 

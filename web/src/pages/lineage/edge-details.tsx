@@ -61,6 +61,7 @@ export function EdgeDetails({ source, target, answer, asOf, close }: Props) {
           <p>
             {relationWord(edge.relation)}, {originWord(edge.origin)}
             {edge.count > 1 && `; ${plural(edge.count, "edge")} drawn as one`}
+            {edge.intermittent && "; some of the job's latest runs reported it, others did not"}
             {edge.refused && "; not followed, because it would close a loop"}
           </p>
           <p className="soft">

@@ -10,7 +10,7 @@ const edge = {
   last_seen: "2026-01-02T00:00:00Z",
   relation: "READ",
   claims: [{ origin: "OBSERVED", evidence: "TOLD", by: "job:n:j", since: "2026-01-01T00:00:00Z" }],
-  refused: false,
+  refused: false, intermittent: false,
   parts: [],
   count: 1,
   via: 0,
