@@ -75,6 +75,8 @@ def plain(value: Any) -> Any:
         return value.astimezone(dt.UTC).isoformat()
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value).hex()
+    if isinstance(value, list):
+        return [plain(one) for one in value]
     return str(value) if isinstance(value, uuid.UUID) else value
 
 

@@ -141,7 +141,7 @@ def test_a_version_looks_back(client: Any) -> None:
         found = graph(client, f"{node}#{old}")
         source = client.get("/api/v1/namespaces/file/datasets/%2Fa").json()["currentVersion"]
         assert found.keys() == {f"/out:c#{old}", f"/a:c#{source}"}
-    assert len(graph(client, f"dataset:file:/out#{new}")) == 3
+    assert {one.partition("#")[0] for one in graph(client, f"dataset:file:/out#{new}")} == {"/out:c", "/b:c"}
     job = client.get("/api/v1/namespaces/test/jobs/j/versions").json()["versions"][1]["version"]
     assert {one.partition("#")[0] for one in graph(client, f"job:test:j#{job}")} == {"/out:c", "/a:c"}
     refused = client.get("/api/v1/column-lineage", nodeId=f"dataset:file:/out#{old}", withDownstream="true")
