@@ -94,8 +94,8 @@ def test_owners_are_those_of_what_is_hit(hourly: Client) -> None:
 
 
 def test_a_run_that_is_part_of_another_is_shown_by_that_one(client: Client) -> None:
-    send(client, "FAIL", "dag", "/x", "/y", 1)
-    send(client, "FAIL", "dag.task", "/x", "/y", 1, run_facets=parent(next(NUMBERS), "dag"))
+    whole = int(send(client, "FAIL", "dag", "/x", "/y", 1).rpartition("-")[2])
+    send(client, "FAIL", "dag.task", "/x", "/y", 1, run_facets=parent(whole, "dag"))
     assert shown(client) == [("failed", "dag", [])]
 
 

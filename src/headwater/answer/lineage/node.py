@@ -20,7 +20,7 @@ from headwater.store.history import facets as facet_store
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage import runs as run_store
 from headwater.store.lineage.nodes import NodeRow
-from headwater.store.lineage.runs import RunRow
+from headwater.store.lineage.runs import RunRow, RunsBelow
 from headwater.store.people import annotations as annotation_store
 
 
@@ -104,7 +104,7 @@ async def from_rows(
     facets = await facet_store.of_owners(connection, rows.keys(), _SHOWN, as_of)
     past = await dataset_store.schemas_as_of(connection, datasets, as_of) if isinstance(as_of, dt.datetime) else {}
     latest = await run_store.latest_of_jobs(connection, jobs, as_of)
-    below = await run_store.worst_below(connection, [run.run_id for run in latest.values()])
+    below = await run_store.below(connection, [run.run_id for run in latest.values()])
     types = {id_: mine["jobType"] for id_ in jobs if "jobType" in (mine := facets.get(id_, {}))}
     now = as_of if isinstance(as_of, dt.datetime) else dt.datetime.now(dt.UTC)
     alive = await liveness.load(connection, latest.values(), now, types)
@@ -135,7 +135,7 @@ async def from_rows(
                 parent=parent.node_id if parent else None, description=description, tags=tags,
                 first_seen=row.first_seen, updated_at=row.last_seen,
                 last_run=None if run is None else run_summary(
-                    run, below.get(run.run_id, RunState.NEW), alive[run.run_id, id_]),
+                    run, below.get(run.run_id), alive[run.run_id, id_]),
                 streaming=id_ in types and known.streaming(types[id_]),
                 statement=(run and run.statement) or statement_of(texts.get(id_, {}).get("sql")),
                 user=user_of(run, mine.get("ownership")),
@@ -144,10 +144,11 @@ async def from_rows(
     return found
 
 
-def run_summary(run: RunRow, worst_below: RunState, alive: liveness.Liveness | None = None) -> RunSummary:
+def run_summary(run: RunRow, below: RunsBelow | None, alive: liveness.Liveness | None = None) -> RunSummary:
     alive = alive or liveness.Liveness(False)
+    state, run = followed(run, below)
     return RunSummary(
-        str(run.run_id), effective(run, worst_below).name, run.began, run.ended_at, duration_ms(run),
+        str(run.run_id), state.name, run.began, run.ended_at, duration_ms(run),
         run.last_event_at, alive.streaming, alive.stalled is not None, alive.stalled,
     )  # fmt: skip
 
@@ -167,11 +168,23 @@ def user_of(run: RunRow | None, ownership: bytes | None) -> str | None:
     return next((name for name in named if isinstance(name, str) and name), None)
 
 
-def effective(run: RunRow, worst_below: RunState) -> RunState:
-    """A run that ended well is no better than what ended below it; before its end it is what it says."""
-    if run.state == RunState.COMPLETED and worst_below in {RunState.FAILED, RunState.ABORTED}:
-        return worst_below
-    return run.state
+def followed(run: RunRow, below: RunsBelow | None) -> tuple[RunState, RunRow]:
+    """Return a run's effective state, and the run with its times.
+
+    A run that ended well is no better than what ended below it; before its end it is what it reports. One that only the runs below it mention goes on
+    while one of them does, and begins, ends and fares as they do; it may have more runs to come, which none can tell.
+    """
+    if below is None:
+        return run.state, run
+    if run.state == RunState.COMPLETED and below.worst in {RunState.FAILED, RunState.ABORTED}:
+        return below.worst, run
+    if run.state != RunState.NEW or below.began is None:
+        return run.state, run
+    ended = None if below.running else below.ended
+    return (
+        RunState.RUNNING if below.running else below.worst,
+        msgspec.structs.replace(run, started_at=below.began, ended_at=ended),
+    )
 
 
 def duration_ms(run: RunRow) -> int | None:

@@ -22,7 +22,7 @@ from headwater.store.lineage import names as name_store
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage import runs as run_store
 from headwater.store.lineage.nodes import NodeRow
-from headwater.store.lineage.runs import RunKey
+from headwater.store.lineage.runs import RunKey, RunsBelow
 
 STEP = "headwater_step"
 
@@ -36,7 +36,7 @@ class RecordNodes:
         self.names: dict[uuid.UUID, NodeRow] = {}
         self.steps: dict[RunKey, Step] = {}
         self._canonical: dict[uuid.UUID, uuid.UUID] = {}
-        self._below: dict[uuid.UUID, RunState] = {}
+        self._below: dict[uuid.UUID, RunsBelow] = {}
         self.writers: dict[uuid.UUID, list[RunKey]] = {}
 
     async def load(self, connection: Connection, keys: Collection[Key]) -> None:
@@ -53,7 +53,7 @@ class RecordNodes:
         self.writers = await store.writers(connection, [row.id for row in items if row.collided])
         datasets = {row.dataset_id for row in items if row.dataset_id}
         self._canonical = await name_store.canonical(connection, datasets) if datasets else {}
-        self._below = await run_store.worst_below(connection, {row.run_id for row in rows})
+        self._below = await run_store.below(connection, {row.run_id for row in rows})
         named = {key.dataset for key in keys if isinstance(key, Place)} | {self._canonical.get(i, i) for i in datasets}
         named |= {key.job for key in runs} | {row.parent_job_id for row in rows if row.parent_job_id}
         named |= {key.job for claims in self.writers.values() for key in claims}
@@ -140,7 +140,8 @@ class RecordNodes:
                 row = msgspec.structs.replace(row, state=RunState.RUNNING, ended_at=None)
             parent = self.names.get(row.parent_job_id) if row.parent_job_id else None
             made.external_id, made.state = row.external_id, row.state.name
-            made.effective_state = node.effective(row, self._below.get(row.run_id, RunState.NEW)).name
+            state, row = node.followed(row, self._below.get(row.run_id))
+            made.effective_state = state.name
             made.started_at, made.ended_at, made.duration_ms = row.began, row.ended_at, node.duration_ms(row)
             made.parent = RunRef(str(row.parent_run_id), parent.node_id) if parent else None
         if (step := self.steps.get(key)) is not None:

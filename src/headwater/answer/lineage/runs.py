@@ -20,7 +20,7 @@ from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage import run_lineage as version_store
 from headwater.store.lineage import runs as run_store
 from headwater.store.lineage.nodes import NodeRow
-from headwater.store.lineage.runs import ReadVersion, RunRow
+from headwater.store.lineage.runs import ReadVersion, RunRow, RunsBelow
 
 # The most runs without an end that are looked at: those silent for longest.
 _MOST_OPEN = 20_000
@@ -32,7 +32,8 @@ class RunRef(msgspec.Struct):
 
 
 class Run(msgspec.Struct, kw_only=True):
-    """One run of one job. `effective_state` is the worst of its own and of those below it. `lost`: it missed three signs of life it announced."""
+    """One run of one job. `effective_state` is the worst of its own and of those below it; of a run that
+    only those mention (`state` NEW), also its times are theirs. `lost`: it missed three signs of life it announced."""
 
     id: str
     external_id: str | None
@@ -146,7 +147,7 @@ async def _runs(connection: Connection, rows: list[RunRow]) -> list[Run]:
     names = await node_store.by_ids(
         connection, {row.job_id for row in rows} | {row.parent_job_id for row in rows if row.parent_job_id}
     )
-    below = await run_store.worst_below(connection, [row.run_id for row in rows])
+    below = await run_store.below(connection, [row.run_id for row in rows])
     alive = await liveness.load(connection, rows, dt.datetime.now(dt.UTC))
     owners = await facet_store.of_owners(connection, {row.job_id for row in rows}, ["ownership"])
     # Only what went wrong is asked of the log here: most runs of a page went well.
@@ -156,7 +157,7 @@ async def _runs(connection: Connection, rows: list[RunRow]) -> list[Run]:
             **_values(
                 row,
                 names,
-                below.get(row.run_id, RunState.NEW),
+                below.get(row.run_id),
                 wrong.get((row.run_id, row.job_id), run_log.empty()).run,
                 alive[row.run_id, row.job_id],
                 owners.get(row.job_id, {}).get("ownership"),
@@ -169,21 +170,22 @@ async def _runs(connection: Connection, rows: list[RunRow]) -> list[Run]:
 def _values(
     row: RunRow,
     names: dict[uuid.UUID, NodeRow],
-    worst: RunState,
+    below: RunsBelow | None,
     facets: dict[str, bytes],
     alive: liveness.Liveness,
     ownership: bytes | None,
 ) -> dict[str, Any]:
     parent = names.get(row.parent_job_id) if row.parent_job_id else None
+    effective, followed = node.followed(row, below)
     return {
         "id": str(row.run_id),
         "external_id": row.external_id,
         "job": names[row.job_id].node_id,
         "state": row.state.name,
-        "effective_state": node.effective(row, worst).name,
-        "started_at": row.began,
-        "ended_at": row.ended_at,
-        "duration_ms": node.duration_ms(row),
+        "effective_state": effective.name,
+        "started_at": followed.began,
+        "ended_at": followed.ended_at,
+        "duration_ms": node.duration_ms(followed),
         "nominal_start": row.nominal_start,
         "nominal_end": row.nominal_end,
         "parent": RunRef(str(row.parent_run_id), parent.node_id) if parent else None,
@@ -301,7 +303,7 @@ async def _detail(connection: Connection, row: RunRow) -> RunDetail:
     children, _ = await run_store.page(connection, job=None, state=None, parent=row.run_id, limit=500, offset=0)
     ids = {row.job_id, *(d for d, _, _ in told), *(v.job_id for v in read.values() if v and v.job_id)}
     names = await node_store.by_ids(connection, ids | ({row.parent_job_id} if row.parent_job_id else set()))
-    below = await run_store.worst_below(connection, [row.run_id])
+    below = await run_store.below(connection, [row.run_id])
     inputs, outputs = [], []
     for dataset, direction, declared in told:
         mine = (facets.inputs if direction == "in" else facets.outputs).get(dataset)
@@ -345,7 +347,7 @@ async def _detail(connection: Connection, row: RunRow) -> RunDetail:
         **_values(
             row,
             names,
-            below.get(row.run_id, RunState.NEW),
+            below.get(row.run_id),
             facets.run,
             (await liveness.load(connection, [row], dt.datetime.now(dt.UTC)))[row.run_id, row.job_id],
             facets.job.get("ownership"),

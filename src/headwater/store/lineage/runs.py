@@ -48,6 +48,15 @@ class RunRow(msgspec.Struct, frozen=True, gc=False):
         return self.started_at or self.first_event_at
 
 
+class RunsBelow(msgspec.Struct, frozen=True):
+    """The runs that are part of a run: their highest state, whether one goes on, the earliest beginning and the latest end of those that reported."""
+
+    worst: RunState
+    running: bool
+    began: dt.datetime | None
+    ended: dt.datetime | None
+
+
 class ReadVersion(msgspec.Struct, frozen=True):
     """The version of a dataset that a reader found."""
 
@@ -106,15 +115,12 @@ async def by_part(connection: Connection, first: uuid.UUID, last: uuid.UUID, tex
     return [row[0] for row in rows]
 
 
-async def worst_below(connection: Connection, runs: Collection[uuid.UUID]) -> dict[uuid.UUID, RunState]:
-    """The highest state among all runs below each run."""
+async def below(connection: Connection, runs: Collection[uuid.UUID]) -> dict[uuid.UUID, RunsBelow]:
+    """Return what is below each run, all the way down; a run that none is part of is not there."""
     if not runs:
         return {}
     rows = await sqlfile.load("lineage/runs")["children"].many(connection, ids=list(runs))
-    found: dict[uuid.UUID, RunState] = {}
-    for root, state, _count in rows:
-        found[root] = max(found.get(root, RunState.NEW), RunState(state))
-    return found
+    return {root: RunsBelow(RunState(worst), *others) for root, worst, *others in rows}
 
 
 async def latest_of_jobs(

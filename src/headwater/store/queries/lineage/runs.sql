@@ -40,7 +40,9 @@ with recursive below as (
   select r.run_id, r.job_id, b.root, b.path || r.run_id from runs r join below b on r.parent_run_id = b.run_id
   where not r.run_id = any(b.path) and cardinality(b.path) < 32
 )
-select b.root, max(r.state) filter (where r.state <= 5), count(*) from below b join runs r on r.run_id = b.run_id and r.job_id = b.job_id group by b.root
+select b.root, max(r.state) filter (where r.state <= 5), bool_or(r.state = 2), min(coalesce(r.started_at, r.first_event_at)) filter (where r.state <> 0),
+       max(coalesce(r.ended_at, r.last_event_at)) filter (where r.state >= 3)
+from below b join runs r on r.run_id = b.run_id and r.job_id = b.job_id group by b.root
 
 -- name: latest_of_jobs :many
 -- The latest run of each of these jobs as of a time.

@@ -1,6 +1,6 @@
 -- name: failing :many
 -- Jobs whose last run that ended failed or was aborted, not before a time: that run, since when they fail (the first such run since a good one),
--- and how many have since. A run that is part of another is shown by that one.
+-- and how many have since. A run that is part of another is shown by that one, if that one reports itself.
 select j.id, r.run_id, r.state, r.ended_at, f.since, f.failures
 from jobs j
 cross join lateral (
@@ -10,7 +10,8 @@ cross join lateral (
   select min(coalesce(b.ended_at, b.last_event_at)) as since, count(*) as failures from runs b
   where b.job_id = j.id and b.state in (4, 5) and b.first_event_at > coalesce((
     select max(g.first_event_at) from runs g where g.job_id = j.id and g.state = 3), '-infinity')) f
-where not j.hidden and r.state in (4, 5) and r.parent_run_id is null and r.ended_at >= %(since)s
+where not j.hidden and r.state in (4, 5) and r.ended_at >= %(since)s
+  and (r.parent_run_id is null or not exists (select from runs p where p.run_id = r.parent_run_id and p.state <> 0))
 order by r.ended_at desc, j.id limit %(limit)s
 
 -- name: recovered :many
