@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 import source
 
-from headwater.cli.server import get, path, send
+from headwater.cli.server import get, path
 
 HERE = Path(__file__).parent
 STAGES = {
@@ -39,9 +39,9 @@ STAGES = {
 
 
 def declare(url: str | None) -> None:
-    """Declare the entities on the server."""
-    files = [{"name": "entities.yaml", "text": (HERE / "entities.yaml").read_text(encoding="utf-8")}]
-    send(url, "POST", "/api/v2/entities", {"files": files})
+    """Declare the entities on the server; which package makes each, the packages beside them say."""
+    where = ["--url", url] if url else []
+    subprocess.run([sys.executable, "-m", "headwater", "entities", "apply", HERE, *where], check=True)
 
 
 def package(name: str, period: str, data: Path, *more: str) -> dict[str, Any]:

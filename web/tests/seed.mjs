@@ -265,7 +265,14 @@ export async function send(base, events) {
 /** The flights example's schedules, with a month of parts, ten hours of which are missing. */
 export async function schedules(base) {
   const text = readFileSync(join(ROOT, "examples/flights/entities.yaml"), "utf8");
-  await post(base, "api/v2/entities", { files: [{ name: "entities.yaml", text }] });
+  const made = { hourly_weather: "weather", enrich_flights: "flights", hourly_traffic: "hourly_traffic" };
+  const packages = Object.entries(made).map(([folder, entity]) => ({
+    producer: `package:${folder}`,
+    file: `${folder}/dk.yaml`,
+    entities: [entity],
+    max_periods: 366,
+  }));
+  await post(base, "api/v2/entities", { files: [{ name: "entities.yaml", text }], packages });
   const produced = (entity, instances) => ({ entity, what: "produced", instances, ref: runId() });
   const answer = await post(base, "api/v2/instances", {
     reports: [
