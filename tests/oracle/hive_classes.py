@@ -31,7 +31,7 @@ def column(line: Line, text: str) -> str:
         return "internal table"
     if stars and plain <= line.got and {one.rpartition(".")[0] for one in line.got - plain} <= stars:
         return "whole table"
-    if missing and not extra and (missing <= line.deciding or re.search(r"\bover\b", text, re.IGNORECASE)):
+    if missing and not extra and missing <= line.deciding:
         return "window"
     if extra and not missing and all(_compared(one, text) for one in extra):
         return "folded constant"
@@ -58,6 +58,8 @@ def _compared(one: str, text: str) -> bool:
 def reads(line: Line, text: str) -> str:
     """The class of tables Hive says otherwise, or "ours"."""
     extra, missing = line.got - line.wanted, line.wanted - line.got
+    if missing and all("temp_table_for_load_data" in one for one in missing):
+        return "internal table"
     if (
         missing
         and not extra

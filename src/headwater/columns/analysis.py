@@ -293,4 +293,10 @@ def resolve(statement: Statement, catalog: Catalog, session: Session | None = No
     """The statement with what `catalog` knows now; nothing is parsed. `session` moves on by it, as it did at first."""
     if not isinstance(statement.form, form.Lowered) or statement.form.form is None:
         return statement
-    return _with(statement, outcome(statement.form, catalog, session or Session()))
+    collects = gc.isenabled()
+    gc.disable()  # As in `_no_collection`.
+    try:
+        return _with(statement, outcome(statement.form, catalog, session or Session()))
+    finally:
+        if collects:
+            gc.enable()

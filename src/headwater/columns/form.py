@@ -28,7 +28,7 @@ class Expression(msgspec.Struct, array_like=True, gc=False):
 
     references: list[Reference] = []
     subqueries: list[tuple["Query", int, int]] = []
-    taken: list[tuple["Expression", str, int]] = []
+    taken: tuple[tuple["Expression", str, int], ...] = ()
     fields: "Fields | None" = None
 
 

@@ -60,6 +60,8 @@ class Session:
 
     def qualified(self, name: TableName, catalog: Catalog) -> TableName:
         """The full name of a table as far as the defaults go."""
+        if len(name) == 1 and not (self.search_path or self.schema):
+            return name
         if name[0].startswith(EXTERNAL) or (
             len(name) == 1 and (name in self.temporary or name[0].startswith(("#", "@")))
         ):
@@ -82,6 +84,8 @@ class Session:
 
     def find(self, name: TableName, catalog: Catalog) -> Schema | None:
         """The columns a table has by now: as statements of the session left them, else as the catalog has them."""
+        if not (self.tables or self.forgotten or self.dropped):
+            return catalog.find(name)
         name = self.own(name)
         found = self.tables.get(name)
         if found is None and not (name in self.forgotten or name in self.dropped):

@@ -28,7 +28,7 @@ def dot(context: Context, node: Any, use: int, stack: Stack, result: form.Expres
                 path.append(f"[{int(field.name) - 1}]" if field.name.isdigit() else field.name)
             else:
                 if path:
-                    result.taken.append((context.value(field), ".".join(reversed(path)), below))
+                    result.taken += ((context.value(field), ".".join(reversed(path)), below),)
                 else:
                     push(stack, field, below)
                 _called_on(context, base, use, stack, result)
@@ -58,7 +58,7 @@ def dot(context: Context, node: Any, use: int, stack: Stack, result: form.Expres
     elif isinstance(base, exp.Identifier):
         result.references.append(((context.key(base), *path), below, ""))
     elif path:
-        result.taken.append((context.value(base), ".".join(path), below))
+        result.taken += ((context.value(base), ".".join(path), below),)
     else:
         push(stack, base, below_use(use, TRANSFORMED))
 
@@ -123,5 +123,5 @@ def _take(context: Context, base: Any, path: str, use: int, result: form.Express
             return False
         result.references.append((context.column(base), use, path))
     else:
-        result.taken.append((context.value(base), path, use))
+        result.taken += ((context.value(base), path, use),)
     return True

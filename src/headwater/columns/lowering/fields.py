@@ -25,14 +25,14 @@ def lower_value(context: Context, node: Any) -> form.Expression:
     fields = make(context, node) if make is not None else None
     if fields is None:
         return lower(context, node)
-    if not fields.given or fields.like:
+    if not fields.given or fields.like or fields.keyed:
         made = lower(context, node)
     else:  # What is in it was read for its fields.
         made = form.Expression()
         for _, one in fields.given:
             made.references += [(parts, below_use(TRANSFORMED, use), path) for parts, use, path in one.references]
             made.subqueries += [(query, below_use(TRANSFORMED, use), how) for query, use, how in one.subqueries]
-            made.taken += [(value, path, below_use(TRANSFORMED, use)) for value, path, use in one.taken]
+            made.taken += tuple((value, path, below_use(TRANSFORMED, use)) for value, path, use in one.taken)
     made.fields = fields
     return made
 
@@ -49,7 +49,7 @@ def element(value: form.Expression, use: int) -> form.Expression:
     made = form.Expression(
         [(parts, below_use(use, one), path) for parts, one, path in value.references],
         [(query, below_use(use, one), form.WHOLE) for query, one, _ in value.subqueries],
-        [(inner, path, below_use(use, one)) for inner, path, one in value.taken],
+        tuple((inner, path, below_use(use, one)) for inner, path, one in value.taken),
     )
     made.fields = Fields(like=[(value, form.ELEMENT)])
     return made
@@ -133,7 +133,7 @@ def _like(use: int, *names: str) -> Maker:
         for name in names:
             child = node.args.get(name)
             found += child if child.__class__ is list else [child] if child is not None else []
-        if any(one.__class__ not in _WITH_FIELDS for one in found):
+        if not all(map(_may_have_fields, found)):
             return None
         like = [(lower_value(context, one), use) for one in found if one.__class__ is not exp.Null]
         return Fields(like=like, by_place=_are_structs(found)) if like else None
@@ -145,8 +145,20 @@ def _are_structs(nodes: list[Any]) -> bool:
     return len(nodes) > 1 and all(one.__class__ in {exp.Struct, exp.Tuple, exp.Null} for one in nodes)
 
 
+def _may_have_fields(node: Any) -> bool:
+    """Return whether an expression's value may have fields, by a look at it."""
+    while node.__class__ in {exp.Subquery, exp.Select, exp.Alias, exp.Paren}:
+        if node.__class__ is exp.Select:
+            if node.args.get("kind") or len(node.expressions) != 1:
+                return True
+            node = node.expressions[0]
+        else:
+            node = node.this
+    return node.__class__ in _WITH_FIELDS
+
+
 def _inside(context: Context, node: Any) -> Fields | None:
-    return lower_value(context, node.this).fields if node.this.__class__ in _WITH_FIELDS else None
+    return lower_value(context, node.this).fields if _may_have_fields(node.this) else None
 
 
 def _branches(context: Context, node: Any) -> Fields | None:
@@ -154,7 +166,7 @@ def _branches(context: Context, node: Any) -> Fields | None:
     ifs = args.get("ifs") or ([node] if args.get("true") is not None else [])
     found = [*(one.args.get("true") for one in ifs), args.get("default"), args.get("false")]
     values = [one for one in found if one is not None and one.__class__ is not exp.Null]
-    if not values or any(one.__class__ not in _WITH_FIELDS for one in values):
+    if not values or not all(map(_may_have_fields, values)):
         return None
     deciding = form.Expression()
     conditions = [*(one.this for one in ifs), *([args["this"]] if args.get("ifs") and args.get("this") else [])]
@@ -171,7 +183,7 @@ def _join(result: form.Expression, other: form.Expression) -> None:
 
 
 def _window(context: Context, node: Any) -> Fields | None:
-    if node.this.__class__ not in _WITH_FIELDS:
+    if not _may_have_fields(node.this):
         return None
     value = lower_value(context, node.this)
     if value.fields is None:
@@ -183,7 +195,7 @@ def _window(context: Context, node: Any) -> Fields | None:
 
 
 def _filtered(context: Context, node: Any) -> Fields | None:
-    if node.this.__class__ not in _WITH_FIELDS:
+    if not _may_have_fields(node.this):
         return None
     value = lower_value(context, node.this)
     if value.fields is None:
@@ -193,7 +205,7 @@ def _filtered(context: Context, node: Any) -> Fields | None:
 
 def _ordered(context: Context, node: Any) -> Fields | None:
     """`array_agg(x order by y)`: the parser hangs x below the order."""
-    if node.this is None or node.this.__class__ not in _WITH_FIELDS:
+    if node.this is None or not _may_have_fields(node.this):
         return None
     deciding = form.Expression()
     for one in node.expressions:
@@ -212,7 +224,7 @@ def _cast(context: Context, node: Any) -> Fields | None:
             return made
         kept = isinstance(kind, exp.DataType) and kind.this in _DOCUMENTS
         return _like(TRANSFORMED, "this")(context, node) if kept else None
-    if node.this.__class__ not in _WITH_FIELDS:
+    if not _may_have_fields(node.this):
         return None
     value = lower_value(context, node.this)
     return Fields(like=[(value, TRANSFORMED)], names=names, by_name=context.rule.parser == "duckdb")
@@ -222,6 +234,8 @@ def _subquery(context: Context, node: Any) -> Fields | None:
     inner = node.this if isinstance(node, exp.Subquery) else node
     if isinstance(node, exp.Subquery) and not isinstance(inner, exp.Query):
         return _inside(context, node)
+    if not _may_have_fields(node):
+        return None
     whole = lower(context, node)
     return Fields(like=[(whole, AS_IS)]) if whole.subqueries else None
 
@@ -234,13 +248,13 @@ def _bracket(context: Context, node: Any) -> Fields | None:
     made = form.Expression(
         [(parts, AS_IS, path) for parts, _, path in found.references],
         [],
-        [(value, path, AS_IS) for value, path, _ in found.taken],
+        tuple((value, path, AS_IS) for value, path, _ in found.taken),
     )
     return Fields(like=[(made, form.ELEMENT)])
 
 
 def _array(context: Context, node: Any) -> Fields | None:
-    if any(one.__class__ not in _WITH_FIELDS and not isinstance(one, exp.Query) for one in node.expressions):
+    if not all(isinstance(one, exp.Query) or _may_have_fields(one) for one in node.expressions):
         return None
     like: list[tuple[form.Expression, int]] = []
     for one in node.expressions:
@@ -263,11 +277,11 @@ def _transform(context: Context, node: Any) -> Fields | None:
 
 def _bound(body: form.Expression, name: str, value: form.Expression) -> form.Expression:
     """The body of a lambda with a parameter's value in its place."""
-    made = form.Expression([one for one in body.references if one[0][0] != name], body.subqueries, list(body.taken))
+    made = form.Expression([one for one in body.references if one[0][0] != name], body.subqueries, body.taken)
     for parts, use, path in body.references:
         if parts[0] == name:
             steps = ".".join((form.ANY, *parts[1:], *([path] if path else [])))
-            made.taken.append((value, steps, use))
+            made.taken += ((value, steps, use),)
     if body.fields is not None:
         fields = body.fields
         made.fields = Fields(
@@ -311,7 +325,7 @@ def _called(context: Context, node: Any) -> Fields | None:
         return Fields(like=[(lower_value(context, arguments[0]), AS_IS)], without=[_literal(one) for one in arguments[1:]])  # fmt: skip
     if name == "object_pick" and arguments and all(map(_literal, arguments[1:])):
         value = lower_value(context, arguments[0])
-        picked = [(_literal(one), form.Expression([], [], [(value, _literal(one), AS_IS)])) for one in arguments[1:]]
+        picked = [(_literal(one), form.Expression([], [], ((value, _literal(one), AS_IS),))) for one in arguments[1:]]
         return Fields(picked, [(value, AS_IS)])
     return None
 

@@ -32,7 +32,7 @@ def table() -> dict[str, list[str]]:
 VERDICTS: dict[type, str] = {}
 STEPS: dict[type, int] = {}
 """The use an expression makes of what is below it, for classes in which all arguments share one."""
-UNREAD: dict[type, tuple[str, ...]] = {}
+UNREAD: dict[type, frozenset[str]] = {}
 """Arguments that lower the level when they are given."""
 for _name, (_verdict, *_arguments) in table().items():
     _class: Any = getattr(exp, _name, None)
@@ -40,7 +40,7 @@ for _name, (_verdict, *_arguments) in table().items():
         VERDICTS[_class] = _verdict
         if _verdict in _STEPS or _verdict[0] == "-":
             STEPS[_class] = _STEPS.get(_verdict, NOTHING)
-        if _unread := tuple(one[1:] for one in _arguments if one[0] == "?"):
+        if _unread := frozenset(one[1:] for one in _arguments if one[0] == "?"):
             UNREAD[_class] = _unread
 
 
@@ -55,4 +55,4 @@ def unread_arguments(node: Any) -> list[str]:
     if names is None:
         return [] if node.__class__ in VERDICTS else ["this"]
     args = node.args
-    return [name for name in names if args.get(name)]
+    return [] if names.isdisjoint(args) else [name for name in args if name in names and args[name]]

@@ -3,6 +3,7 @@
 Chains of set operations are walked, not recursed into: a thousand branches are as deep as two.
 """
 
+import re
 from typing import Any
 
 from sqlglot import exp
@@ -136,6 +137,9 @@ def _select(context: Context, node: Any) -> form.Select:
         if (found := args.get(argument)) is not None:
             result.where.append(lower(context, found.this, FILTER))
     if (connect := args.get("connect")) is not None:
+        level = (context.fold("level", False),)
+        for one in result.projections:
+            one.value.references = [found for found in one.value.references if found[0] != level]
         for argument in ("start", "connect"):
             if (found := connect.args.get(argument)) is not None:
                 result.where.append(lower(context, found, FILTER))
@@ -210,7 +214,7 @@ def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = 
         elif kind is exp.Aliases and type(node.this) is exp.Inline:
             value = spread(lower_value(context, node.this.this))
             result += [
-                form.Projection(context.key(name), form.Expression([], [], [(value, f"#{place}", AS_IS)]))
+                form.Projection(context.key(name), form.Expression([], [], ((value, f"#{place}", AS_IS),)))
                 for place, name in enumerate(node.args["expressions"])
             ]
         elif kind is exp.Aliases:
@@ -334,6 +338,14 @@ def _keys(context: Context, nodes: list[Any], use: int) -> list[int | form.Expre
     return result
 
 
+def _pattern_variables(context: Context, node: Any) -> set[str]:
+    """The names of rows in MATCH_RECOGNIZE: `x.c` is the column c of the rows that matched as x."""
+    pattern = node.args.get("pattern")
+    words = re.findall(r"[A-Za-z_]\w*", pattern.name if pattern is not None else "")
+    defined = [one.alias for one in node.args.get("define") or () if isinstance(one, exp.Alias)]
+    return {context.fold(one, False) for one in (*words, *defined)}
+
+
 def _described(context: Context, node: Any, source: form.Source) -> form.Source:
     args = node.args
     partition = [
@@ -344,6 +356,13 @@ def _described(context: Context, node: Any, source: form.Source) -> form.Source:
     order = args.get("order")
     if order is not None:
         deciding += [lower(context, one, SORT) for one in order.expressions]
+    variables = _pattern_variables(context, node)
+    projected = projections(context, measured)
+    for expression in [*deciding, *(one.value for one in projected)]:
+        expression.references = [
+            (parts[1:] if len(parts) > 1 and parts[0] in variables else parts, use, path)
+            for parts, use, path in expression.references
+        ]
     rows = args.get("rows")
     keeps = rows is not None and "ALL ROWS" in rows.name.upper()
-    return form.Described(source, partition + projections(context, measured), deciding, keeps)
+    return form.Described(source, partition + projected, deciding, keeps)

@@ -58,7 +58,7 @@ def join(context: Context, node: Any) -> list[form.Item]:
             extra = lower(context, more, JOIN)
             first.on.references.extend(extra.references)
             first.on.subqueries.extend(extra.subqueries)
-            first.on.taken.extend(extra.taken)
+            first.on.taken += extra.taken
     return found
 
 

@@ -6,12 +6,13 @@ from sqlglot import exp
 
 from headwater.columns import form
 from headwater.columns.dialect import Rules
+from headwater.columns.kinds import AGGREGATED
 from headwater.columns.lowering.change import alter, create_bare, declared, drop, session_setting, truncate
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.fields import lower_value
 from headwater.columns.lowering.grammar import VERDICTS, irrelevant
 from headwater.columns.lowering.query import lower_query
-from headwater.columns.lowering.source import is_pivot
+from headwater.columns.lowering.source import everything, is_pivot, sources
 from headwater.columns.lowering.update import delete, merge, update
 from headwater.columns.lowering.write import copy, create_as, export, insert, load, multiple, returned, select_into
 
@@ -78,6 +79,14 @@ def _lowered(context: Context, node: Any) -> tuple[str, form.Form | None]:
         return type(node).__name__.upper(), session_setting(context, node)
     if isinstance(node, (exp.Values, exp.Table)) or is_pivot(node):
         return "SELECT", form.QueryForm(lower_query(context, node))
+    if isinstance(node, exp.Summarize):
+        read = (
+            everything(sources(context, node.this))
+            if isinstance(node.this, exp.Table)
+            else lower_query(context, node.this)
+        )
+        whole = form.Expression([(("*",), AGGREGATED, "")])
+        return "SUMMARIZE", form.QueryForm(form.Select([form.Projection("*", whole)], [form.Item(form.Derived(read))]))
     if isinstance(node, exp.Declare):
         return "DECLARE", declared(context, node)
     if VERDICTS.get(type(node)) != "silent":

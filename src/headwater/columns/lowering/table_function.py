@@ -77,7 +77,7 @@ def joined(parts: list[form.Expression]) -> form.Expression:
     return form.Expression(
         [one for part in parts for one in part.references],
         [one for part in parts for one in part.subqueries],
-        [one for part in parts for one in part.taken],
+        tuple(one for part in parts for one in part.taken),
         parts[0].fields if len(parts) == 1 else None,
     )
 

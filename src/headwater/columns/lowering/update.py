@@ -5,7 +5,7 @@ from typing import Any
 from sqlglot import exp
 
 from headwater.columns import form
-from headwater.columns.kinds import FILTER, JOIN
+from headwater.columns.kinds import AS_IS, FILTER, JOIN, TRANSFORMED
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.expression import lower
 from headwater.columns.lowering.fields import lower_value
@@ -44,7 +44,32 @@ def _incoming(node: Any) -> Any:
     return node
 
 
-def _assignments(context: Context, nodes: list[Any]) -> list[tuple[str, form.Expression]]:
+def _assignment(context: Context, left: Any, value: form.Expression, itself: form.Item) -> tuple[str, form.Expression]:
+    """An assignment to a column of the table that is changed, or to a field of one: the column keeps its other fields."""
+    if context.rule.parser not in _WITH_FIELDS or not isinstance(left, (exp.Column, exp.Dot)):
+        return _assigned_name(context, left), value
+    parts = context.key_path(left)
+    own = itself.source.name if isinstance(itself.source, form.TableSource) else ()
+    owners = {one.lower() for one in (*own, itself.alias) if one}
+    while len(parts) > 1 and parts[0].lower() in owners:
+        parts = parts[1:]
+    if len(parts) < 2:
+        return _assigned_name(context, left), value
+    column = (itself.alias, parts[0]) if itself.alias else (parts[0],)
+    kept = form.Expression([(column, AS_IS, "")])
+    made = form.Expression([*value.references, (column, TRANSFORMED, "")], value.subqueries, value.taken)
+    inner = value
+    for name in reversed(parts[1:]):
+        inner = form.Expression(inner.references, inner.subqueries, inner.taken, form.Fields([(name, inner)]))
+    assert inner.fields is not None
+    made.fields = form.Fields(inner.fields.given, [(kept, AS_IS)] if len(parts) == 2 else [])
+    return parts[0], made
+
+
+_WITH_FIELDS = frozenset({"bigquery", "spark", "databricks", "duckdb"})
+
+
+def _assignments(context: Context, nodes: list[Any], itself: form.Item) -> list[tuple[str, form.Expression]]:
     """SET a = x, (b, c) = (y, z), (d, e) = (SELECT …)."""
     found: list[tuple[str, form.Expression]] = []
     for one in nodes:
@@ -54,7 +79,7 @@ def _assignments(context: Context, nodes: list[Any]) -> list[tuple[str, form.Exp
         if isinstance(left, exp.Paren):
             left = exp.Tuple(expressions=[left.this])
         if not isinstance(left, exp.Tuple):
-            found.append((_assigned_name(context, left), lower_value(context, right)))
+            found.append(_assignment(context, left, lower_value(context, right), itself))
             continue
         names = [_assigned_name(context, part) for part in left.expressions]
         inner = right.unnest() if isinstance(right, exp.Subquery) else right
@@ -84,6 +109,15 @@ def _assigned_name(context: Context, node: Any) -> str:
     return context.output_name(node)
 
 
+def _check_owners(context: Context, nodes: list[Any], itself: form.Item, items: list[form.Item]) -> None:
+    """MySQL changes several tables at once; here one is."""
+    others = {one.alias for one in items} - {itself.alias}
+    for one in nodes:
+        left = one.this if isinstance(one, exp.EQ) else None
+        if isinstance(left, exp.Column) and left.table and context.key(left.args["table"]) in others:
+            context.warn(f"{context.written(left)} is a column of another table, which is changed, too")
+
+
 def update(context: Context, node: Any) -> form.Form:
     args = node.args
     own = ctes(context, node)
@@ -96,7 +130,8 @@ def update(context: Context, node: Any) -> form.Form:
         items += join(context, one)
     itself = item(context, table)
     itself, items = _same_table(itself, items)
-    assignments = _assignments(context, args.get("expressions") or [])
+    assignments = _assignments(context, args.get("expressions") or [], itself)
+    _check_owners(context, args.get("expressions") or [], itself, items)
     where = [lower(context, args["where"].this, FILTER)] if args.get("where") is not None else []
     name = itself.source.name if isinstance(itself.source, form.TableSource) else ()
     name, assignments = _beneath(own, itself, name, assignments)
@@ -109,23 +144,41 @@ def update(context: Context, node: Any) -> form.Form:
     )
 
 
+def output_target(context: Context, into: Any) -> form.Target:
+    """The table of OUTPUT … INTO; with a list of columns the parser takes it for a function."""
+    inner = into.expression if isinstance(into, exp.Dot) else into
+    before = context.key_path(into.this) if isinstance(into, exp.Dot) else ()
+    if isinstance(inner, exp.Func) and not isinstance(inner, exp.Parameter):
+        name = (
+            inner.name
+            if isinstance(inner, exp.Anonymous)
+            else "log"
+            if isinstance(inner, (exp.Ln, exp.Log))
+            else inner.sql_name()
+        )
+        listed = [context.column(one)[-1] for one in inner.find_all(exp.Column)]
+        if not isinstance(inner, exp.Anonymous):  # Its arguments have an order of their own.
+            context.warn(f"{name.lower()} is taken for a table, its columns for those that are selected")
+            listed = []
+        return form.Target((*before, context.fold(name.lower(), False)), listed)
+    if isinstance(into, exp.Parameter):
+        return form.Target(("@" + context.fold(into.name, False),))
+    tables = [*into.find_all(exp.Table)]
+    if tables:
+        return form.Target(table_parts(context, tables[0]))
+    columns = [*into.find_all(exp.Column)]
+    return form.Target(context.column(columns[0]) if columns else (context.key(into),))
+
+
 def _logged(context: Context, node: Any, changed: form.UpdateForm) -> form.Form:
     """OUTPUT … INTO (T-SQL): the changed rows go into a table too."""
     returning = node.args.get("returning")
     into = returning.args.get("into") if returning is not None else None
     if not isinstance(into, exp.Expr) or context.rule.parser != "tsql":
         return changed
-    found: list[Any] = [*into.find_all(exp.Table)] or [*into.find_all(exp.Column)]
-    parts = (
-        table_parts(context, found[0])
-        if found and isinstance(found[0], exp.Table)
-        else context.column(found[0])
-        if found
-        else (context.key(into),)
-    )
     rows = [form.Item(form.TableSource(changed.target.name), alias) for alias in ("inserted", "deleted")]
     logged = form.WriteForm(
-        form.Target(parts), "APPEND", form.Select(projections(context, returning.expressions), rows)
+        output_target(context, into), "APPEND", form.Select(projections(context, returning.expressions), rows)
     )
     return form.SeveralForm([changed, logged])
 
@@ -163,7 +216,7 @@ def _same_table(itself: form.Item, items: list[form.Item]) -> tuple[form.Item, l
                 rest[-1].on = form.Expression(
                     [*(rest[-1].on.references if rest[-1].on else []), *one.on.references],
                     [*(rest[-1].on.subqueries if rest[-1].on else []), *one.on.subqueries],
-                    [*(rest[-1].on.taken if rest[-1].on else []), *one.on.taken],
+                    (*(rest[-1].on.taken if rest[-1].on else ()), *one.on.taken),
                 )
             return form.Item(one.source, one.alias), rest
     return itself, items
@@ -186,6 +239,9 @@ def delete(context: Context, node: Any) -> form.Form:
     elif isinstance(table, exp.Table):
         for one in table.args.get("joins") or ():
             items += join(context, one)
+    if len(tables) > 1:
+        rest = ", ".join(context.written(one) for one in tables[1:])
+        context.warn(f"rows of several tables are deleted, and only the first is followed: {rest} too")
     itself, items = _same_table(item(context, table), items)
     where = [lower(context, args["where"].this, FILTER)] if args.get("where") is not None else []
     name = itself.source.name if isinstance(itself.source, form.TableSource) else ()
@@ -203,7 +259,7 @@ def merge(context: Context, node: Any) -> form.Form:
         condition = when.args.get("condition")
         deciding = [lower(context, condition, FILTER)] if condition is not None else []
         then = when.args.get("then")
-        clause = _branch(context, then, deciding)
+        clause = _branch(context, then, deciding, itself)
         if not when.args.get("matched"):
             clause.sees = "target" if when.args.get("source") else "source"
         clauses.append(clause)
@@ -219,14 +275,14 @@ def merge(context: Context, node: Any) -> form.Form:
     return form.UpdateForm(form.Target(name), "MERGE", itself, incoming, clauses, [], on, own)
 
 
-def _branch(context: Context, then: Any, deciding: list[form.Expression]) -> form.SetClause:
+def _branch(context: Context, then: Any, deciding: list[form.Expression], itself: form.Item) -> form.SetClause:
     clause = form.SetClause([], False, deciding)
     if isinstance(then, exp.Update):
         listed: Any = then.args.get("expressions")
         if not listed or isinstance(listed, exp.Star) or isinstance(listed[0], exp.Star):  # DuckDB: UPDATE alone is all
             clause.star = True
         else:
-            clause.assignments = _assignments(context, listed)
+            clause.assignments = _assignments(context, listed, itself)
         if (where := then.args.get("where")) is not None:
             deciding.append(lower(context, where.this, FILTER))
     elif isinstance(then, exp.Insert):

@@ -9,10 +9,10 @@ from headwater.columns.kinds import FILTER
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.expression import lower
 from headwater.columns.lowering.query import ctes, lower_query, projections
-from headwater.columns.lowering.source import everything, item, join, sources, table_parts
+from headwater.columns.lowering.source import everything, item, join, sources
 from headwater.columns.lowering.table_function import listed
 from headwater.columns.lowering.target import is_temporary, partition, target
-from headwater.columns.lowering.update import conflict
+from headwater.columns.lowering.update import conflict, output_target
 
 
 def _with(query: form.Query, own: list[form.Cte]) -> form.Query:
@@ -74,13 +74,10 @@ def insert(context: Context, node: Any) -> form.Form:
     returning = args.get("returning")
     into = returning.args.get("into") if returning is not None else None
     if isinstance(into, exp.Expr):
-        found: list[Any] = [*into.find_all(exp.Table)] or [*into.find_all(exp.Column)]
-        if found:
-            parts = table_parts(context, found[0]) if isinstance(found[0], exp.Table) else context.column(found[0])
-            logged = form.Select(
-                projections(context, returning.expressions), [_as(where, "inserted"), _as(where, "deleted")]
-            )
-            forms.append(form.WriteForm(form.Target(parts), "APPEND", logged))
+        logged = form.Select(
+            projections(context, returning.expressions), [_as(where, "inserted"), _as(where, "deleted")]
+        )
+        forms.append(form.WriteForm(output_target(context, into), "APPEND", logged))
     return forms[0] if len(forms) == 1 else form.SeveralForm(forms)
 
 

@@ -17,7 +17,7 @@ _NO_NAME = frozenset(
 )
 _SKIPPED = frozenset(
     {"ONLY", "TABLE", "IF", "EXISTS", "NOT", "VIEW", "(", "TEMPORARY", "TEMP", "IGNORE", "LOW_PRIORITY", "STREAM"}
-)
+) | {"UNIQUEJOIN", "PRESERVE"}
 _FROM_INSIDE = frozenset(
     {"EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY", "POSITION", "LTRIM", "RTRIM", "NORMALIZE", "CEIL", "FLOOR"}
 )
@@ -120,6 +120,8 @@ def _reads(phrase: Phrase, place: int) -> bool:
         return before != "SELECT"
     if word == "USING":
         return phrase.words[0] in {"MERGE", "DELETE", "WITH"} and phrase.word(place + 1) != "("
+    if word == "ON" and before == "(":  # Hive: a function over partitions of a table.
+        return phrase.context.rule.parser == "hive"
     return word == "JOIN" or (word == "TABLE" and phrase.depths[place] > 0 and before in {"(", ","})
 
 

@@ -332,7 +332,7 @@ class _Teller:
         outputs = []
         for place, (name, value) in enumerate(columns):
             depends = value.star() if isinstance(value, Open) else value
-            fields = self._fields(depends, index, place) if isinstance(depends, StructValue) else ()
+            fields = self._fields(depends, index, place) if depends.__class__ is StructValue else ()
             outputs.append(Output(self.display_name(name), self._inputs(depends, index, place), fields))
         deciding = self._inputs(rows.flat(), index, -1) if rows is not None else ()
         if self.resolver.values:  # Tables behind a variable were read where it got its value.
@@ -348,7 +348,7 @@ class _Teller:
             return ()
         found: list[Input] = []
         paths = False
-        entries, inputs = self.resolver.leaves.entries, self.inputs
+        entries, inputs, spellings = self.resolver.leaves.entries, self.inputs, self.resolver.spellings
         for leaf, bits in depends.items():
             one = inputs.get((leaf, bits))
             if one is None:
@@ -357,7 +357,7 @@ class _Teller:
                     self.guesses.setdefault(leaf, []).append((flow, output, bits))
                     continue
                 table, field, path = entry  # type: ignore[misc]
-                one = inputs[leaf, bits] = Input(table, self.display_name(field), bits, path)
+                one = inputs[leaf, bits] = Input(table, spellings.get(field, field), bits, path)
             paths = paths or bool(one.path)
             found.append(one)
         if paths and not self.session.conventions.struct_leaves:

@@ -11,6 +11,7 @@ from headwater.columns.resolving.dependencies import NOTHING, Dependencies, Stru
 from headwater.columns.resolving.relation import Behind, Column, Leaves, Open, OpenValue, Relation, Rows, TableRelation
 from headwater.columns.resolving.scope import AFTER, FIRST, NEVER, Scope
 from headwater.columns.resolving.sharding import shard
+from headwater.columns.resolving.surroundings import Surroundings
 from headwater.columns.result import TableName
 from headwater.columns.session import Session
 
@@ -43,10 +44,13 @@ class FromClause(ABC):
         """Those of `form.Lowered`."""
         self.unknown = ""
         """The reason why a relation or a list of outputs is unknown: it stands behind a macro or a variable."""
+        self._around: Surroundings | None = None
         self.scalars: dict[str, Dependencies] = {}
         """Values that WITH gave a name (ClickHouse)."""
         lateral = session.conventions.lateral_aliases
         self.pseudo = pseudo(rule.parser)
+        self.arrays = rule.parser in _ARRAYS_IN_FROM
+        self.shards = rule.parser == "bigquery" and session.conventions.shards
         self.virtual = VIRTUAL.get(rule.parser, _NO_NAMES)
         self.lateral = AFTER if (rule.lateral_aliases if lateral is None else lateral) else NEVER
         self.filtering = AFTER if rule.alias_in_where else NEVER
@@ -73,21 +77,28 @@ class FromClause(ABC):
         """The outputs of a SELECT list."""
 
     def scope(self, ctes: dict[str, Relation], outer: Scope | None) -> Scope:
-        found = Scope(self.leaves, outer, ctes, self.variables, self.rows_by_name)
-        found.scalars = self.scalars
-        found.warnings = self.warnings
-        found.pseudo = self.pseudo
+        return Scope(self._around or self._surroundings(), outer, ctes)
+
+    def _surroundings(self) -> Surroundings:
+        found = self._around = Surroundings()
+        found.leaves, found.variables, found.warnings = self.leaves, self.variables, self.warnings
+        found.scalars, found.values, found.holes = self.scalars, self.values, self.holes
+        found.rows_by_name, found.pseudo, found.virtual = self.rows_by_name, self.pseudo, self.virtual
         found.structs = self.rule.parser not in _WITHOUT_STRUCTS
-        found.virtual = self.virtual
-        found.values = self.values
-        found.holes = self.holes
         found.using_first = self.rule.parser in {"spark", "databricks"}
         return found
 
     def item(self, item: form.Item, scope: Scope, own: Dependencies, below: list[Rows]) -> None:
         """One source of FROM into `scope`; what joins it decides (`own`), as does what decides about its own rows (`below`)."""
-        if (
-            isinstance(item.source, form.Nested)
+        source = item.source
+        if source.__class__ is form.TableSource:
+            array = self._array(item, scope) if len(source.name) > 1 and self.arrays else None
+            if array is not None:
+                below.append(Rows(used(array.inside.value, JOIN), []) if array.inside is not None else Rows({}, []))
+                scope.add(item.alias, (), array)
+                return
+        elif (
+            isinstance(source, form.Nested)
             and not item.alias
             and not item.columns
             and item.join not in _HIDING
@@ -95,16 +106,6 @@ class FromClause(ABC):
         ):
             self._open_parentheses(item, scope, own, below)
             return
-        if (
-            isinstance(item.source, form.TableSource)
-            and len(item.source.name) > 1
-            and self.rule.parser in _ARRAYS_IN_FROM
-        ):
-            array = self._array(item, scope)
-            if array is not None:
-                below.append(Rows(used(array.inside.value, JOIN), []) if array.inside is not None else Rows({}, []))
-                scope.add(item.alias, (), array)
-                return
         relation, name = self.source(item.source, scope if item.lateral else scope.outer, scope, below)
         if item.columns:
             relation = self._renamed(relation, item.columns)
@@ -202,7 +203,9 @@ class FromClause(ABC):
             if found is not None:
                 found.touched = True
                 return found, parts
-            parts = self.whole(self.session.qualified(parts, self.catalog))
+            parts = self.session.qualified(parts, self.catalog)
+            if self.shards:
+                parts = self.whole(parts)
             if self.session.views:
                 view = self.session.views.get(self.session.own(parts))
                 if view is not None and view[0].view in self.session.read_through:
@@ -218,7 +221,7 @@ class FromClause(ABC):
 
     def whole(self, name: TableName) -> TableName:
         """The table of which `name` may be a part, which is remembered."""
-        if self.rule.parser != "bigquery" or not self.session.conventions.shards:
+        if not self.shards:
             return name
         table, part = shard(name)
         if part:

@@ -361,9 +361,12 @@ class Resolver(FromClause):
             result = scope.column(parts, path)
             if use:
                 result = used(result, use)
-        elif len(expression.taken) == 1 and not (references or expression.subqueries):
+        elif references:
+            result = {}
+            self.into(result, expression, scope)
+        elif len(expression.taken) == 1 and not expression.subqueries:
             result = self._taken(*expression.taken[0], scope)
-        elif len(expression.subqueries) == 1 and not (references or expression.taken):
+        elif len(expression.subqueries) == 1 and not expression.taken:
             query, use, standing = expression.subqueries[0]
             result = self._subquery(query, scope, standing)
             if use:

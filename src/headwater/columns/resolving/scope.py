@@ -5,8 +5,9 @@ The innermost query that has the name wins; a name that tables of unknown schema
 
 from headwater.columns import form
 from headwater.columns.resolving.dependencies import NOTHING, Dependencies, add, union
-from headwater.columns.resolving.relation import OF_MAPS, Leaves, Open, OpenValue, Relation
+from headwater.columns.resolving.relation import OF_MAPS, Open, OpenValue, Relation
 from headwater.columns.resolving.struct import fields_listed, row_of
+from headwater.columns.resolving.surroundings import Surroundings
 from headwater.columns.result import TableName
 
 NEVER, AFTER, FIRST = 0, 1, 2
@@ -16,62 +17,51 @@ NEVER, AFTER, FIRST = 0, 1, 2
 class Scope:
     """The relations a query's expressions see, and those of the queries around it.
 
-    `rows_by_name`: a relation's name alone is its row, where no column is known to have it.
     `merged`: the columns USING and NATURAL made one of. `aliases`: outputs by name, as far as they are known.
     """
 
-    def __init__(
-        self,
-        leaves: Leaves,
-        outer: "Scope | None",
-        ctes: dict[str, Relation],
-        variables: frozenset[str],
-        rows_by_name: bool = False,
-    ) -> None:
-        self.rows_by_name = rows_by_name
-        self.using_first = False
+    def __init__(self, around: Surroundings, outer: "Scope | None", ctes: dict[str, Relation]) -> None:
+        self.around = around
+        self.leaves, self.holes = around.leaves, around.holes
         self.own_first = False
         """True if a name that the one unknown table here may have counts as its column: in a subquery's outputs and keys, where a name
         of the query around it would make no sense."""
-        self.structs = True
-        """True if columns have fields in this product, so that `x.y` may be one of the column x."""
-        self.virtual: frozenset[str] = frozenset()
-        self.pseudo: frozenset[str] = frozenset()
-        self.warnings: dict[str, None] = {}
-        """Those of the resolver."""
-        self.scalars: dict[str, Dependencies] = {}
-        self.values: dict[str, dict[str, Dependencies]] = {}
-        self.holes: dict[str, str] = {}
-        self.leaves = leaves
         self.outer = outer
         self.ctes = ctes
-        self.variables = variables
         self.relations: list[tuple[str, TableName, Relation]] = []
+        self._tables: list[Relation] = []
+        """The relations alone: what is looked through for each name."""
         self._by_alias: dict[str, Relation] = {}
         self.merged: dict[str, Dependencies] = {}
         self.merged_of: dict[str, list[Relation]] = {}
         """The relations whose column of the name went into the merged one: a third one's stays its own."""
         self.aliases: dict[str, Dependencies] = {}
         self.mode = NEVER
-        self._caches: tuple[dict[form.Parts, Dependencies], ...] = ({}, {}, {})
-        self.known = self._caches[NEVER]
+        self.known: dict[form.Parts, Dependencies] = {}
         """The names looked up so far, in the present mode."""
+        self._caches: tuple[dict[form.Parts, Dependencies], ...] = (self.known, {}, {})
 
     def add(self, alias: str, name: TableName, relation: Relation) -> None:
         self.relations.append((alias, name, relation))
+        self._tables.append(relation)
         self._by_alias.setdefault(alias, relation)
         self._forget()
 
     def hide(self, alias: str, place: int) -> None:
         """The relation at `place` was only there to decide (a semi join)."""
         _, _, relation = self.relations.pop(place)
+        del self._tables[place]
         if self._by_alias.get(alias) is relation:
             del self._by_alias[alias]
         self._forget()
 
     def _forget(self) -> None:
-        for cache in self._caches:
-            cache.clear()
+        never, after, first = self._caches
+        if never:
+            never.clear()
+        if after or first:
+            after.clear()
+            first.clear()
 
     def set_mode(self, mode: int) -> None:
         self.mode = mode
@@ -92,20 +82,21 @@ class Scope:
         return self.leaves.deeper(found, path) if path else found
 
     def _find(self, parts: form.Parts) -> Dependencies:
-        if self.holes and parts[-1].lower() in self.holes:
+        holes = self.holes
+        if holes and parts[-1].lower() in holes:
             return NOTHING
         if len(parts) > 1:
             return self._qualified(parts)
         name = parts[0]
         if self.mode != FIRST and not self.merged:  # Nearly always: the name of a column of one relation here.
             owner = None
-            for _, _, relation in self.relations:
+            for relation in self._tables:
                 if name in relation.names:
-                    if owner is not None or name in relation.twice:
+                    if owner is not None:
                         owner = None
                         break
                     owner = relation
-            if owner is not None:
+            if owner is not None and name not in owner.twice:
                 found = owner.get(name)
                 if found is not None:
                     return found
@@ -116,17 +107,17 @@ class Scope:
     def _plain(self, name: str) -> Dependencies:
         if name == "*":
             return self._everything()
-        if name in self.scalars:
-            return self.scalars[name]
+        if name in self.around.scalars:
+            return self.around.scalars[name]
         found, candidates = self._search(name)
         if found is not None:
             return found
-        if name.lower() in self.variables or name.startswith("@"):
+        if name.lower() in self.around.variables or name.startswith("@"):
             return self._held(name.lower(), "")
-        if candidates and self.rows_by_name:
+        if candidates and self.around.rows_by_name:
             row = self._row(name)
             if row is not None:
-                self.warnings[
+                self.around.warnings[
                     f"{name} is taken for the row of what is called so; a column of unknown columns may be, too"
                 ] = None
                 return row
@@ -137,11 +128,11 @@ class Scope:
         row = self._row(name)
         if row is not None:
             return row
-        if name in self.virtual:
+        if name in self.around.virtual:
             owners = [own for _, _, one in self.relations if (own := one.virtual(name)) is not None]
             if owners:
                 return owners[0] if len(owners) == 1 else self.leaves.guess(name, owners, "every table here has it")
-        if name.lower() in self.pseudo:
+        if name.lower() in self.around.pseudo:
             return NOTHING
         return self._missing(name)
 
@@ -156,9 +147,9 @@ class Scope:
                     return hit, []
                 candidates.append(hit)
                 break
-            if self.own_first and len(candidates) == 1 and not (self.rows_by_name and name in level._by_alias):
+            if self.own_first and len(candidates) == 1 and not (self.around.rows_by_name and name in level._by_alias):
                 if level.outer is not None and level.outer.may_have(name):
-                    self.warnings[
+                    self.around.warnings[
                         f"{name} is taken to be of the subquery's own table; one around it may have it, too"
                     ] = None
                 return candidates[0], []
@@ -196,13 +187,13 @@ class Scope:
         alias = self.aliases.get(name) if mode == AFTER else None
         if alias is not None and not (is_open and self._depends_on_name(alias, name)):
             if is_open:
-                self.warnings[
+                self.around.warnings[
                     f"{name} is taken for the output of that name; a table of unknown columns may have it, too"
                 ] = None
             return alias
-        if is_open and name.lower() in self.variables:
+        if is_open and name.lower() in self.around.variables:
             return self._held(name.lower(), "")
-        if is_open and (name.lower() in self.pseudo and name.lower() not in _MAYBE_COLUMNS):
+        if is_open and (name.lower() in self.around.pseudo and name.lower() not in _MAYBE_COLUMNS):
             return NOTHING
         if is_open:
             for _, _, relation in self.relations:
@@ -254,20 +245,24 @@ class Scope:
                             if found is not None:
                                 return found
             level = level.outer
-        if parts[0].lower() in self.values:
+        if parts[0].lower() in self.around.values:
             return self._held(parts[0].lower(), parts[1])
         if parts[-1].lower() in {"nextval", "currval"}:
             return NOTHING
         # No relation is called that: the first part may be a struct.
         found, candidates = self._search(parts[0])
-        if found is None and len(candidates) == 1 and self.structs:
+        if found is None and len(candidates) == 1 and self.around.structs:
             found = candidates[0]
-        elif found is not None and not self.structs and not any(parts[0] in one.names for _, _, one in self.relations):
+        elif (
+            found is not None
+            and not self.around.structs
+            and not any(parts[0] in one.names for _, _, one in self.relations)
+        ):
             candidates, found = [found], None
         if found is not None:
             return self.leaves.deeper(found, ".".join(part for part in parts[1:] if part != "*"))
         if (
-            parts[0].lower() in self.variables
+            parts[0].lower() in self.around.variables
             or parts[0] in _CONTEXT_ROWS
             or parts[-1].lower() in {"nextval", "currval"}
         ):
@@ -303,7 +298,7 @@ class Scope:
         if name == "*":
             return row_of(relation)
         found = relation.any(name)
-        if not found and name in self.virtual and (own := relation.virtual(name)) is not None:
+        if not found and name in self.around.virtual and (own := relation.virtual(name)) is not None:
             found = [own]
         if not found:
             return None
@@ -318,7 +313,7 @@ class Scope:
 
     def _held(self, variable: str, column: str) -> Dependencies:
         """Return what a column of a variable depends on."""
-        return self.values.get(variable, {}).get(column, NOTHING)
+        return self.around.values.get(variable, {}).get(column, NOTHING)
 
     def _row(self, name: str) -> Dependencies | None:
         """A relation's own name: its whole row."""
@@ -364,7 +359,7 @@ class Scope:
                 listed = relation.columns()
                 if relation.inside is not None and len(listed) == 1 and listed[0][0] == qualifier[-1]:
                     return fields_listed(relation.inside.value) or [("*", relation.inside)]
-                if self.using_first and self.merged:  # Spark lists what USING joined on before the rest.
+                if self.around.using_first and self.merged:  # Spark lists what USING joined on before the rest.
                     places = {name: place for place, name in enumerate(self._merged_in(relation))}
                     return sorted(listed, key=lambda one: places.get(one[0], len(places)))
                 return list(listed)
