@@ -5711,7 +5711,7 @@ export interface operations {
                 /** @description A dataset, job, column, run, version, instance or item, by its id or name, or a file's fingerprint. */
                 node: string;
                 direction?: string;
-                /** @description From 0 to 100. */
+                /** @description From 0 to 100; of runs, versions, items and instances, to 100,000. */
                 depth?: number;
                 columns?: boolean;
                 field?: string | null;

@@ -15,6 +15,9 @@ OptionalText = Annotated[str | None, QueryParameter(max_length=20_000)]
 OneOrMore = Annotated[list[str] | None, QueryParameter(description="Repeatable; one match is enough.")]
 Flag = Annotated[bool, QueryParameter()]
 Depth = Annotated[int, QueryParameter(description="From 0 to 100.")]
+WalkDepth = Annotated[
+    int, QueryParameter(description="From 0 to 100; of runs, versions, items and instances, to 100,000.")
+]
 MaxNodes = Annotated[int, QueryParameter(ge=1, le=100_000)]
 Time = Annotated[dt.datetime | None, QueryParameter(description="ISO 8601; without a zone, UTC.")]
 Segment = Annotated[str, PathParameter(description="Percent-encoded whole.")]

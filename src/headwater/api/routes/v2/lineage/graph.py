@@ -20,6 +20,7 @@ from headwater.api.routes.v2.parameters import (
     OptionalText,
     Text,
     Time,
+    WalkDepth,
 )
 from headwater.model.moments import aware
 
@@ -35,7 +36,7 @@ async def get_lineage(
         ),
     ],
     direction: Text = "both",
-    depth: Depth = 3,
+    depth: WalkDepth = 3,
     columns: Flag = False,
     field: OptionalText = None,
     max_nodes: MaxNodes = 2000,
