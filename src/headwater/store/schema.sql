@@ -1116,7 +1116,9 @@ language sql set enable_seqscan = off set enable_hashjoin = off set enable_merge
     group by s.id, d.dataset_id, d.direction, s.ids
   ), differing as materialized (
     select h.id, h.dataset_id, h.direction from had h
-    cross join lateral (select intermittent from edges where dataset_id = h.dataset_id and job_id = h.id and direction = h.direction offset 0) e
+    cross join lateral (
+      select intermittent from edges
+      where (dataset_id, job_id, direction) >= (h.dataset_id, h.id, h.direction) and (dataset_id, job_id, direction) <= (h.dataset_id, h.id, h.direction) offset 0) e
     where e.intermittent <> h.intermittent
     union all
     select s.id, e.dataset_id, e.direction from settled s

@@ -37,7 +37,7 @@ class Elsewhere(WideEvents):
 
 @pytest.fixture
 def elsewhere(postgres: EmbeddedPostgres, database: Database) -> Elsewhere:
-    return Elsewhere(postgres.url, 10, LIMITS)
+    return Elsewhere(postgres.url, LIMITS)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 from litestar import Request, Response, get
 from litestar.datastructures import State
+from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import QueryParameter
 
 from headwater.answer.marquez import datasets, jobs, namespaces, runs, shapes, sources, tags
@@ -12,6 +13,11 @@ from headwater.api.routes.v1 import parameters
 from headwater.api.routes.v1.parameters import Segment, Whole, decoded
 from headwater.model.run import RunState
 
+_MOVED = {
+    301: ResponseSpec(
+        None, False, "The name is an alias: the header `location` has the address with the job's full name."
+    )
+}
 _STATES = ("NEW", "RUNNING", "COMPLETED", "ABORTED", "FAILED", "OTHER")
 
 
@@ -120,7 +126,7 @@ async def job_list(
     return await _jobs(state, decoded(namespace), last_run_states, limit, offset)
 
 
-@get("/namespaces/{namespace:str}/jobs/{job:str}")
+@get("/namespaces/{namespace:str}/jobs/{job:str}", responses=_MOVED)
 async def get_job(
     request: Request[Any, Any, Any], state: State, namespace: Segment, job: Segment
 ) -> Response[shapes.Job] | Response[None]:
@@ -129,7 +135,7 @@ async def get_job(
     return elsewhere or Response(await jobs.get(state.database, decoded(namespace), decoded(job)))
 
 
-@get("/namespaces/{namespace:str}/jobs/{job:str}/versions")
+@get("/namespaces/{namespace:str}/jobs/{job:str}/versions", responses=_MOVED)
 async def job_version_list(
     request: Request[Any, Any, Any],
     state: State,
@@ -144,7 +150,7 @@ async def job_version_list(
     return elsewhere or Response(await jobs.versions(state.database, decoded(namespace), decoded(job), *page))
 
 
-@get("/namespaces/{namespace:str}/jobs/{job:str}/versions/{version:str}")
+@get("/namespaces/{namespace:str}/jobs/{job:str}/versions/{version:str}", responses=_MOVED)
 async def get_job_version(
     request: Request[Any, Any, Any], state: State, namespace: Segment, job: Segment, version: Segment
 ) -> Response[shapes.JobVersion] | Response[None]:
@@ -153,7 +159,7 @@ async def get_job_version(
     return elsewhere or Response(await jobs.version(state.database, decoded(namespace), decoded(job), decoded(version)))
 
 
-@get("/namespaces/{namespace:str}/jobs/{job:str}/runs")
+@get("/namespaces/{namespace:str}/jobs/{job:str}/runs", responses=_MOVED)
 async def run_list(
     request: Request[Any, Any, Any],
     state: State,
