@@ -44,10 +44,9 @@ STAGES = (
     Stage("corpus", command=script("corpus"), check=True),
     Stage("java", command=script("test-java", "archive")),
     Stage("lint", command=script("lint"), check=True),
-    Stage("unit-client", tests=("tests/unit/client", "tests/unit/cli"), after=("xxhsum",), check=True),
+    Stage("unit", tests=("tests/unit", "tests/meta"), check=True),
     Stage("unit-columns", tests=("tests/unit/columns",), after=("corpus",), check=True),
     Stage("unit-entities", tests=("tests/unit/entities",), check=True),
-    Stage("unit", tests=("tests/unit", "tests/meta"), check=True),
     Stage("types", command=(str(_BIN / "mypy"),), check=True),
     Stage("page", command=script("build-web")),
     Stage("airflow", command=script("airflow"), waits=True),
@@ -56,6 +55,8 @@ STAGES = (
     Stage("dbt", command=script("warehouse", "environment"), waits=True),
     Stage("prometheus", command=script("prometheus"), waits=True),
     Stage("chromium", command=script("chromium"), waits=True),
+    # Half of its time a client waits for servers and locks.
+    Stage("unit-client", tests=("tests/unit/client", "tests/unit/cli"), after=("xxhsum",), waits=True, check=True),
     # Tests, the longest first.
     Stage(
         "acceptance",
