@@ -141,7 +141,14 @@ class _Drawing:
             )
             for edge in edges
         }  # fmt: skip
-        self.is_content = {(edge["source"], edge["target"]) for edge in edges if edge["relation"] == "IS"}
+        # An item may be drawn with its content, and neither with another of its kind.
+        self.is_content = {
+            (edge["source"], edge["target"])
+            for edge in edges
+            if edge["relation"] == "IS"
+            and self.nodes[edge["source"]]["item"]
+            and not self.nodes[edge["target"]]["item"]
+        }
         self.roots = {id_ for id_ in answer["roots"] if id_ in self.nodes}
         self.content: dict[str, dict[str, Any]] = {}
 
