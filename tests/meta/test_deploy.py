@@ -19,7 +19,7 @@ DOCKERFILE = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
 # Variables for Compose and for clients, not for the server.
-NOT_THE_SERVERS = {"HEADWATER_API_KEY", "HEADWATER_URL"}
+NOT_THE_SERVERS = {"HEADWATER_API_KEY", "HEADWATER_CAPTURE", "HEADWATER_URL"}
 
 
 def settings(model: Any, prefix: str = "HEADWATER_") -> set[str]:

@@ -57,6 +57,15 @@ def test_the_table_of_commands_is_the_program_s(monkeypatch: pytest.MonkeyPatch)
     assert cli_page.with_generated(CLI) == CLI
 
 
+def test_the_page_of_platforms_is_what_the_command_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`python docs/site/platforms_page.py` writes it."""
+    monkeypatch.syspath_prepend(ROOT / "docs/site")
+    import platforms_page
+
+    text = platforms_page.PAGE.read_text(encoding="utf-8")
+    assert platforms_page.with_generated(text) == text
+
+
 def settings() -> list[str]:
     from headwater.settings import Settings
 

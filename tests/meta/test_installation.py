@@ -20,6 +20,7 @@ def clone(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     (tmp_path / "src/headwater/api").mkdir(parents=True)
     shutil.copy(ROOT / "src/headwater/__init__.py", tmp_path / "src/headwater")
+    shutil.copy(ROOT / "src/headwater_capture.pth", tmp_path / "src")
     return tmp_path
 
 
@@ -47,4 +48,6 @@ def test_without_a_page_it_is_built(clone: Path) -> None:
     done = build(clone, f"{clone}/bin:/bin:/usr/bin")
     assert done.returncode == 0, done.stderr
     (wheel,) = (clone / "dist").glob("*.whl")
-    assert zipfile.ZipFile(wheel).read("headwater/api/static/index.html") == b"built\n"
+    archive = zipfile.ZipFile(wheel)
+    assert archive.read("headwater/api/static/index.html") == b"built\n"
+    assert archive.read("headwater_capture.pth") == (ROOT / "src/headwater_capture.pth").read_bytes()

@@ -13,7 +13,7 @@ GROUPS = {
     "Understand": ("usage", "cost", "prune", "recurrence", "coverage", "claims", "sql", "fingerprint"),
     "Fix": ("incident", "taint", "verdict", "repair", "suspects", "ready", "backfill", "report", "reconcile"),
     "Describe": ("describe", "own", "tag", "tags", "edge", "alias"),
-    "Feed": ("entities", "sync", "pull", "pipeline", "jvm", "events"),
+    "Feed": ("capture", "entities", "sync", "pull", "pipeline", "jvm", "events"),
     "Run the server": ("up", "down", "doctor", "export", "server"),
 }
 RENAMED = {

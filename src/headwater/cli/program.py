@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command_name
 
+from headwater.cli.capture.capture import capture
 from headwater.cli.capture.jvm import jvm
 from headwater.cli.capture.run import run as run_package
 from headwater.cli.capture.spool import spool
@@ -126,6 +127,7 @@ program.command("reconcile")(reconcile)
 
 metadata.add_to(program)
 
+program.add_typer(capture, name="capture")
 program.add_typer(entities, name="entities")
 entities.command("feed")(feed)
 entities.command("infer")(infer)

@@ -33,8 +33,9 @@ def answer(demo: Demo, path: str, **question: Any) -> Any:
 
 def test_the_story_is_true(repaired: str) -> None:
     """On the day of 23 hours; the whole story follows the mistake, and then its correction."""
+    march, _, _ = repaired.partition("november:")
     for line in MARCH.strip("\n").splitlines():
-        assert repaired.count(f"{line}\n") == 2, f"{line}\n{repaired}"
+        assert march.count(f"{line}\n") == 2, f"{line}\n{march}"
     assert repaired.count("nothing is wrong any more") == repaired.count("Written again") >= 2
     assert repaired.count("Every row is again as it was before the mistake.") == 2
     changed = next(line for line in repaired.splitlines() if line.startswith("Other rows than before"))

@@ -1,0 +1,332 @@
+"""The settings that switch capture on, for each platform that runs Spark. Pure.
+
+Each way sets the same few environment variables in the driver's Python, and puts Headwater into it; platforms differ in how they spell that. The
+spellings are the vendors' published ones; `Platform.tried` says which of them were run by us.
+"""
+
+import shlex
+
+import msgspec
+
+from headwater.client.address import lineage_url
+
+DISTRIBUTION = "headwater-capture"
+# The driver's disk goes with it, and its spool too: let the end of the program wait longer for the server.
+_LAST_SECONDS = "60"
+_ENVIRONMENT = (
+    "python3 -m venv headwater-env",
+    f"headwater-env/bin/pip install {DISTRIBUTION} venv-pack",
+    "headwater-env/bin/venv-pack -p headwater-env -o headwater-env.tar.gz",
+)
+# After `#`: the folder's name on each machine.
+_ARCHIVE = "headwater-env.tar.gz#headwater-env"
+_PYTHON = "./headwater-env/bin/python"
+
+
+class Target(msgspec.Struct, frozen=True):
+    """The server that the events go to. `namespace`: of the applications' jobs; empty for the default.
+
+    Raises ValueError for an address that is none, and for control characters.
+    """
+
+    url: str = "http://headwater.example.com:5000"
+    namespace: str = ""
+
+    def __post_init__(self) -> None:
+        if lineage_url(self.url) is None:
+            raise ValueError(f"{self.url!r} is no address of a server: it begins with http:// or https://")
+        for text in (self.url, self.namespace):
+            if not text.isprintable():
+                raise ValueError(f"{text!r} has characters that cannot be printed")
+
+    def variables(self) -> dict[str, str]:
+        return {
+            "HEADWATER_CAPTURE": "spark",
+            "HEADWATER_URL": self.url,
+            **({"HEADWATER_NAMESPACE": self.namespace} if self.namespace else {}),
+        }
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One thing to do: a sentence, and the text to copy in the language `syntax` (`sh`, `python`, `json`, `text`)."""
+
+    what: str
+    text: str
+    syntax: str = "sh"
+
+
+class Platform(msgspec.Struct, frozen=True):
+    """`tried`: how far its settings were run, and where the rest is from."""
+
+    name: str
+    title: str
+    steps: tuple[Step, ...]
+    tried: str
+
+
+def platform(name: str, target: Target) -> Platform:
+    """Return the settings of a platform. Raises KeyError for a name that is not in NAMES."""
+    return _PLATFORMS[name](target)
+
+
+def _exports(target: Target) -> str:
+    return "\n".join(f"export {key}={shlex.quote(value)}" for key, value in target.variables().items())
+
+
+def _conf(prefix: str, variables: dict[str, str]) -> str:
+    return " \\\n".join(f"  --conf {shlex.quote(f'{prefix}{key}={value}')}" for key, value in variables.items())
+
+
+def _vanishing(target: Target) -> dict[str, str]:
+    """The variables where the driver's disk does not outlive it."""
+    return target.variables() | {"HEADWATER_FLUSH_SECONDS": _LAST_SECONDS}
+
+
+def _submit(target: Target) -> Platform:
+    return Platform(
+        "submit",
+        "spark-submit, pyspark and python (client mode)",
+        (
+            Step("Install capture into the Python that runs the driver.", f"pip install {DISTRIBUTION}"),
+            Step("Set the variables, and start the program as before.", f"{_exports(target)}\nspark-submit job.py"),
+        ),
+        "Run in the tests with spark-submit and python, on local[*] and a standalone cluster.",
+    )
+
+
+def _yarn(target: Target) -> Platform:
+    return Platform(
+        "yarn",
+        "YARN",
+        (
+            Step("Pack an environment once; leave out pyspark, which the cluster has.", "\n".join(_ENVIRONMENT)),
+            Step(
+                "Cluster mode: the driver is in the application master.",
+                "spark-submit --master yarn --deploy-mode cluster \\\n"
+                f"  --archives {shlex.quote(_ARCHIVE)} \\\n"
+                f"{_conf('spark.yarn.appMasterEnv.', {'PYSPARK_PYTHON': _PYTHON} | _vanishing(target))} \\\n"
+                "  job.py",
+            ),
+            Step(
+                "Client mode: the driver is here, with this shell's variables.",
+                f"{_exports(target)}\nspark-submit --master yarn job.py",
+            ),
+        ),
+        "An environment with the wheel alone is run in the tests. The settings are from Spark's documentation of YARN; no YARN was run.",
+    )
+
+
+def _kubernetes(target: Target) -> Platform:
+    return Platform(
+        "kubernetes",
+        "Kubernetes",
+        (
+            Step("Install capture into the image of the driver.", f"RUN pip install {DISTRIBUTION}", "text"),
+            Step(
+                "Give the driver's pod the variables.",
+                "spark-submit --master k8s://https://API-SERVER:6443 --deploy-mode cluster \\\n"
+                "  --conf spark.kubernetes.container.image=IMAGE \\\n"
+                f"{_conf('spark.kubernetes.driverEnv.', _vanishing(target))} \\\n"
+                "  local:///opt/app/job.py",
+            ),
+        ),
+        "The names of settings are from Spark's documentation of Kubernetes. No Kubernetes was run.",
+    )
+
+
+def _databricks(target: Target) -> Platform:
+    variables = "\n".join(f"{key}={value}" for key, value in _vanishing(target).items())
+    return Platform(
+        "databricks",
+        "Databricks (classic compute)",
+        (
+            Step(
+                "An init script of the cluster, in a volume or the workspace.",
+                f"#!/bin/bash\nset -e\n/databricks/python/bin/pip install {DISTRIBUTION}",
+            ),
+            Step("The cluster's environment variables (Advanced, Spark, Environment variables).", variables, "text"),
+        ),
+        "The path and the field are from Databricks' documentation. Serverless compute and Databricks Connect are Spark Connect: not captured.",
+    )
+
+
+def _emr(target: Target) -> Platform:
+    cluster = {f"spark.yarn.appMasterEnv.{key}": value for key, value in _vanishing(target).items()}
+    configurations = [
+        {"Classification": "spark-defaults", "Properties": cluster},
+        {
+            "Classification": "spark-env",
+            "Properties": {},
+            "Configurations": [{"Classification": "export", "Properties": target.variables()}],
+        },
+    ]
+    serverless = {"PYSPARK_DRIVER_PYTHON": _PYTHON, "PYSPARK_PYTHON": _PYTHON} | _vanishing(target)
+    return Platform(
+        "emr",
+        "Amazon EMR, on EC2 and serverless",
+        (
+            Step("EMR on EC2: a bootstrap action.", f"#!/bin/bash\nset -e\nsudo python3 -m pip install {DISTRIBUTION}"),
+            Step(
+                "EMR on EC2: the cluster's configurations.",
+                msgspec.json.format(msgspec.json.encode(configurations), indent=2).decode(),
+                "json",
+            ),
+            Step("EMR serverless: pack an environment once, and copy it to S3.", "\n".join(_ENVIRONMENT)),
+            Step(
+                "EMR serverless: the job's sparkSubmitParameters.",
+                f"--conf spark.archives=s3://BUCKET/{_ARCHIVE} \\\n{_conf('spark.emr-serverless.driverEnv.', serverless)}",
+            ),
+        ),
+        "The classifications and the prefix are from AWS's documentation. No EMR was run. The release's Python must be 3.11 or newer.",
+    )
+
+
+def _properties(properties: dict[str, str]) -> str:
+    """Properties for gcloud: a list of them, parted by what no value has (`gcloud topic escaping`)."""
+    parted = next(mark for mark in (",", "#", ";;", "::::") if not any(mark in value for value in properties.values()))
+    joined = parted.join(f"{key}={value}" for key, value in properties.items())
+    return shlex.quote(joined if parted == "," else f"^{parted}^{joined}")
+
+
+def _dataproc(target: Target) -> Platform:
+    vanishing = _vanishing(target).items()
+    cluster = {
+        "dataproc:pip.packages": f"{DISTRIBUTION}==VERSION",
+        **{f"spark-env:{key}": value for key, value in target.variables().items()},
+        **{f"spark:spark.yarn.appMasterEnv.{key}": value for key, value in vanishing},
+    }
+    serverless = {f"spark.dataproc.driverEnv.{key}": value for key, value in vanishing}
+    return Platform(
+        "dataproc",
+        "Google Dataproc, clusters and serverless",
+        (
+            Step("A cluster.", f"gcloud dataproc clusters create NAME \\\n  --properties {_properties(cluster)}"),
+            Step(
+                "Serverless: an image that has capture, and the variables.",
+                "gcloud dataproc batches submit pyspark job.py --container-image IMAGE \\\n"
+                f"  --properties {_properties(serverless)}",
+            ),
+        ),
+        "The prefixes of properties are from Google's documentation. No Dataproc was run.",
+    )
+
+
+def _in_code(target: Target) -> str:
+    return (
+        "import os\n\n"
+        + "\n".join(
+            f'os.environ["{key}"] = {msgspec.json.encode(value).decode()}'
+            for key, value in target.variables().items()
+            if key != "HEADWATER_CAPTURE"
+        )
+        + "\n\nfrom headwater.capture.spark import attach\n\nattachment = attach(spark)"
+    )
+
+
+def _glue(target: Target) -> Platform:
+    return Platform(
+        "glue",
+        "AWS Glue",
+        (
+            Step("A parameter of the job.", f"--additional-python-modules {DISTRIBUTION}", "text"),
+            Step(
+                "Glue passes no variables of these names on: two lines in the script, after `spark` is made.",
+                _in_code(target),
+                "python",
+            ),
+            Step("At the end, before `job.commit()`.", "attachment.flush(60)", "python"),
+        ),
+        "The parameter is from AWS's documentation. No Glue was run; `attach` is run in the tests.",
+    )
+
+
+def _connect(_target: Target) -> Platform:
+    return Platform(
+        "connect",
+        "Spark Connect",
+        (
+            Step(
+                "A client of Spark Connect has no JVM to ask, and is not captured. Say what the program reads and writes yourself.",
+                "import headwater\n\n"
+                'with headwater.step("orders_daily", inputs=["file:/data/orders"], outputs=["file:/data/daily"]):\n'
+                '    spark.read.parquet("/data/orders").groupBy("day").count().write.parquet("/data/daily")',
+                "python",
+            ),
+        ),
+        "Run in the tests: `attach` says once that it captures nothing there.",
+    )
+
+
+def _notebook(target: Target) -> Platform:
+    return Platform(
+        "notebook",
+        "Jupyter",
+        (
+            Step("Install capture into the kernel's Python.", f"%pip install {DISTRIBUTION}", "text"),
+            Step("In the first cell, before or after `spark` is made.", _in_code(target), "python"),
+            Step(
+                "Or for every notebook of a kernel: the `env` of its kernel.json (`jupyter kernelspec list` tells where it is).",
+                msgspec.json.format(msgspec.json.encode({"env": target.variables()}), indent=2).decode(),
+                "json",
+            ),
+        ),
+        "`attach` is run in the tests; the field is from Jupyter's documentation.",
+    )
+
+
+def _airflow(target: Target) -> Platform:
+    variables = msgspec.json.format(msgspec.json.encode(target.variables()), indent=0).decode()
+    return Platform(
+        "airflow",
+        "Airflow",
+        (
+            Step("Install capture into the Python that runs the driver.", f"pip install {DISTRIBUTION}"),
+            Step(
+                "Client mode: variables of the operator. For other modes set what `--for yarn` or `--for kubernetes` prints in its `conf`.",
+                "SparkSubmitOperator(\n"
+                '    task_id="job",\n    application="job.py",\n'
+                f"    env_vars={variables},\n)\n"
+                "BashOperator(\n"
+                '    task_id="job",\n    bash_command="spark-submit job.py",\n    append_env=True,\n'
+                f"    env={variables},\n)",
+                "python",
+            ),
+        ),
+        "The variables are run in the tests with spark-submit; the operators' parameters are from Airflow's documentation.",
+    )
+
+
+def _dagster(target: Target) -> Platform:
+    variables = msgspec.json.format(msgspec.json.encode(target.variables()), indent=0).decode()
+    return Platform(
+        "dagster",
+        "Dagster",
+        (
+            Step("Install capture into the Python that runs the driver.", f"pip install {DISTRIBUTION}"),
+            Step(
+                "An asset that starts a program: its environment.",
+                "PipesSubprocessClient().run(\n"
+                '    context=context,\n    command=["spark-submit", "job.py"],\n'
+                f"    env={variables},\n).get_results()",
+                "python",
+            ),
+            Step("An asset that makes the session itself.", _in_code(target), "python"),
+        ),
+        "The call is from Dagster's documentation of Pipes; Dagster was not run.",
+    )
+
+
+_PLATFORMS = {
+    "submit": _submit,
+    "yarn": _yarn,
+    "kubernetes": _kubernetes,
+    "databricks": _databricks,
+    "emr": _emr,
+    "dataproc": _dataproc,
+    "glue": _glue,
+    "connect": _connect,
+    "notebook": _notebook,
+    "airflow": _airflow,
+    "dagster": _dagster,
+}
+NAMES = tuple(_PLATFORMS)
