@@ -31,7 +31,15 @@ SOAK = (
     *_NEEDS,
     _soak("unit", tests=("tests/unit",)),
     _soak("store", tests=("tests/store",)),
-    _soak("worlds", tests=("tests/api/status/test_doubted_instances.py", "tests/api/status/test_wrong_versions.py")),
+    _soak(
+        "worlds",
+        tests=(
+            "tests/api/status/test_doubted_instances.py",
+            "tests/api/status/test_wrong_versions.py",
+            "tests/api/plans/test_whole_repairs.py",
+            "tests/api/status/test_incident_worlds.py",
+        ),
+    ),
     _soak("fuzz", tests=("tests/api/serve/test_fuzz.py",)),
     _soak("pipeline", tests=("tests/pipeline",)),
     _soak("oracle", tests=("tests/oracle",)),

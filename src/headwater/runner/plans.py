@@ -3,6 +3,7 @@
 Each call is one request, which a worker can repeat. Does not retry by itself, and does not know what an item runs.
 """
 
+from collections.abc import Set
 from typing import Any
 from urllib.parse import quote
 
@@ -151,6 +152,17 @@ class PlanOnServer:
     def page(self, offset: int, limit: int) -> Page:
         """Return at most `limit` items from number `offset` on."""
         return msgspec.json.decode(self._ask("", method="GET", offset=offset, limit=limit), type=Page)
+
+    def numbers_without(self, entities: Set[str], most: int = 1000) -> list[int]:
+        """Return the numbers of the first items that are not over and make none of these entities."""
+        found: list[int] = []
+        for offset in range(0, self.progress().items, most):
+            for item in self.page(offset, most).items:
+                if not item.over and not entities & {each.entity for each in item.makes}:
+                    found.append(item.number)
+            if len(found) >= most:
+                break
+        return found[:most]
 
     def apply(self) -> str:
         """Let items be taken from now on; return the new state."""

@@ -150,3 +150,11 @@ class Repeating:
 
 def _lists(jobs: Iterable[RepeatedJob], one: Repetition) -> bool:
     return any(job.job == one.job.job and (one.run is None or one.run in job.runs) for job in jobs)
+
+
+def waiting_entities(jobs: Sequence[RepeatedJob]) -> set[str]:
+    """Return the entities whose instances must not be made yet: a job that no plan repeats comes before, directly or not."""
+    waiting = {job.job for job in jobs if not job.entities}
+    while more := {job.job for job in jobs if waiting & set(job.after)} - waiting:
+        waiting |= more
+    return {entity for job in jobs if job.job in waiting for entity in job.entities}

@@ -227,6 +227,16 @@ def test_dbt_packages_and_reported_commands(place: Place) -> None:
     assert commands("--reported-commands")["dag.task"] == "bash -c 'make daily'"
 
 
+def test_nothing_runs_before_the_cause_is_fixed(place: Place) -> None:
+    """Instances that are made again before, are wrong again: the command says so, and what to do; a dry run shows the plan."""
+    incident = place.incident("2024-03-04T00..2024-03-04T03")
+    words = [incident, "--apply", "--packages", str(place.packages)]
+    with pytest.raises(InvalidQuestion, match=f"its 6 instances would .*`headwater incident fix {incident}`"):
+        repair(place, *words)
+    assert place.ask("GET", "/api/v2/plans")["total"] == 0, "and no plan is stored"
+    assert repair(place, *words, "--dry-run").exit_code == 3
+
+
 def test_what_makes_no_sense(place: Place) -> None:
     incident = taint(place)
     for words in (["--dbt", "dbt run"], ["--apply", "--command", "clean"], ["--apply", "--command", "clean="]):

@@ -5,7 +5,6 @@ import datetime as dt
 import msgspec
 
 from headwater.answer.status.incidents import OneIncident
-from headwater.model.names import short
 
 _NAMED = 10
 """So many stretches of instances are named."""
@@ -59,8 +58,7 @@ def hit_by(one: OneIncident) -> list[HitObject]:
     if one.reads is not None:
         datasets = {each.dataset: each for each in reversed(one.reads.versions) if each.current and each.depth > 1}
         found += [
-            HitObject("wrong", id_, short(each.label), opened, one.reads.owners.get(id_, []))
-            for id_, each in datasets.items()
+            HitObject("wrong", id_, each.label, opened, one.reads.owners.get(id_, [])) for id_, each in datasets.items()
         ]
     return sorted(found, key=lambda each: each.id)
 

@@ -18,6 +18,7 @@ from headwater.model.names import short
 from headwater.store.database import Connection
 from headwater.store.history import facets as facet_store
 from headwater.store.lineage import nodes as node_store
+from headwater.store.lineage import run_lineage as run_store
 from headwater.store.lineage.run_lineage import VersionRow
 from headwater.store.lineage.runs import RunKey
 from headwater.store.status import wrong_versions as store
@@ -142,7 +143,7 @@ async def describe(
     run_ids = {key: str(key.run) for key in found.runs}
     held = [one for one in wrong if one.row.id in current]
     contacts = await contacts_of(connection, {one.place.dataset for one in held})
-    repeat = _repeat(walk, found, held, named)
+    repeat = _repeat(walk, found, held, named, await _needed_since(connection, walk, held))
     if entities is not None:
         repeat = await _with_ways(connection, repeat, {named[id_].id: id_ for id_ in jobs}, entities)
     return WrongByReads(
@@ -210,10 +211,32 @@ async def _unconfirmed(
     return sorted({names[datasets[id_]].id for id_ in await store.unconfirmed(connection, datasets.keys())})
 
 
+async def _needed_since(
+    connection: Connection, walk: RunRecords, held: Sequence[_Version]
+) -> dict[RunKey, set[RunKey]]:
+    """Return for the runs to repeat the runs that have written something wrong into what they read since: a repetition would read that."""
+    writers: dict[uuid.UUID, set[RunKey]] = {}
+    for one in held:
+        if one.writer is not None:
+            writers.setdefault(one.place.dataset, set()).add(one.writer)
+    last = max((one.row.written_at for one in held), default=None)
+    early = [
+        key for some in writers.values() for key in some if (row := walk.rows.get(key)) and last and row.began < last
+    ]
+    needed: dict[RunKey, set[RunKey]] = {}
+    for use in await run_store.datasets(connection, list(dict.fromkeys(early)), "in", "infinity") if early else ():
+        needed.setdefault(use.run, set()).update(writers.get(use.dataset, ()))
+    return needed
+
+
 def _repeat(
-    walk: RunRecords, found: Spread, held: Iterable[_Version], names: Mapping[uuid.UUID, _Name]
+    walk: RunRecords,
+    found: Spread,
+    held: Iterable[_Version],
+    names: Mapping[uuid.UUID, _Name],
+    since: Mapping[RunKey, Collection[RunKey]],
 ) -> list[Repeat]:
-    """The jobs whose versions are held, each after those of them that wrote what its runs read. Jobs that need each other go by time."""
+    """The jobs whose versions are held, each after those that wrote what its runs read, or will read. Jobs that need each other go by time."""
     made: dict[_Name, list[_Version]] = {}
     for one in held:
         if one.writer is not None:
@@ -222,6 +245,7 @@ def _repeat(
     for job, some in made.items():
         read = {place for one in some if one.writer is not None for place in found.read.get(one.writer, ())}
         writers = {names[writer.job] for place in read if (writer := walk.writer_of(place)) is not None}
+        writers |= {names[key.job] for one in some if one.writer is not None for key in since.get(one.writer, ())}
         after[job] = {other for other in writers if other in made and other != job}
     ranks = {job: (min(one.row.written_at for one in some), job.id) for job, some in made.items()}
     return [

@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from headwater.answer.lineage.run_records import RunRecords
 from headwater.answer.lineage.walk import Place
+from headwater.answer.status.declared import declared
+from headwater.answer.status.doubted_instances import InstanceDoubts
 from headwater.answer.status.wrong_by_reads import WrongByReads, describe
 from headwater.answer.status.wrong_columns import Reason, Spread, restricted
 from headwater.entities.needs.columns import ALL, Columns, named
@@ -97,6 +99,16 @@ class Search:
         await self._go_on(dict.fromkeys(keys, Reason(None, 0, _EXACT)), {})
         await self._restrict()
 
+    async def follow_instances(self) -> None:
+        """Add the runs that used an instance which the runs found so far made, in any version: one that was replaced may have been read before."""
+        doubts = InstanceDoubts(self._connection, await declared(self._connection), [])
+        while True:
+            before = self.run_ids()
+            await doubts.follow({str(run) for run in before})
+            await self.condemn_runs(run_ids(doubts.runs) - before)
+            if self.run_ids() == before:
+                return
+
     async def _restrict(self) -> None:
         """Leave out what used no wrong column, if only some columns of the condemned versions are wrong."""
         if any(columns != ALL for columns in self._of_columns.values()):
@@ -169,6 +181,7 @@ async def of_incident(
         with contextlib.suppress(NotFound):
             await search.condemn([origin])
     await search.condemn_runs(run_ids(makers))
+    await search.follow_instances()
     await search.describe(entities)
     return search.described
 

@@ -142,6 +142,12 @@ def repair(
     one = found["incident"]
     if one["state"] == "retracted":
         raise InvalidQuestion(f"incident {incident} was retracted: nothing is wrong because of it", incident=incident)
+    if apply and not dry_run and one["state"] == "open" and one["wrong"]:
+        raise InvalidQuestion(
+            f"nothing was run: the cause of incident {incident} is not fixed, so its {output.counted(one['wrong'], 'instance')} would be made wrong "
+            f"again. Fix the cause, say so with `headwater incident fix {incident}`, then repeat this command",
+            incident=incident,
+        )
     plan = _plan(url, one, dry_run, as_) if one["wrong"] else None
     if not json:
         _show(found, plan, limit)

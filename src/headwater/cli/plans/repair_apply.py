@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -74,7 +74,7 @@ class Application:
 
     def run(self, patience: float, on_event: Callable[[JobEvent], None], *, json: bool) -> tuple[str, bool]:
         """Run what can run here. Returns `done`, `left` or `stopped`, and whether something failed."""
-        from headwater.runner.repeating import Repeating
+        from headwater.runner.repeating import Repeating, waiting_entities
 
         repeating = Repeating(self.jobs, self._ways, on_event=on_event, reports_within=self._within)
         end = time.monotonic() + patience
@@ -85,8 +85,8 @@ class Application:
                 if ended == "stopped":
                     return ended, repeating.failed
                 left = self.jobs()
-                if self._plan is not None and self._executors and not _waits_for_jobs(left):
-                    self._run_plan(json=json)
+                if self._plan is not None and self._executors:
+                    self._run_plan(waiting_entities(left), json=json)
                     left = self.jobs()
                 if {(job.job, *job.runs) for job in left} == before or not left:
                     if left and time.monotonic() < end:
@@ -94,7 +94,8 @@ class Application:
                         continue
                     return ("left" if left else "done"), repeating.failed
 
-    def _run_plan(self, *, json: bool) -> None:
+    def _run_plan(self, waiting: Set[str], *, json: bool) -> None:
+        """Make what the plan can make now; not the entities in `waiting`: made before their jobs, they would use what is wrong."""
         from headwater.runner.backfill import Worker
         from headwater.runner.plans import PlanOnServer
 
@@ -104,8 +105,12 @@ class Application:
             return
         if progress.state != "running":
             plan.apply()
+        numbers = plan.numbers_without(waiting) if waiting else None
+        if numbers == []:
+            return
+        name = f"repair of {self._logs.name[:8]}"
         with backfill_apply.progress_printer(plan, progress, json) as on_event:
-            working = Worker(plan, self._executors, name=f"repair of {self._logs.name[:8]}", on_event=on_event)
+            working = Worker(plan, self._executors, name=name, numbers=numbers, on_event=on_event)
             with backfill_apply.stop_on_signals(working):
                 working.run_items()
 
@@ -146,12 +151,6 @@ class Application:
                     f"another process on this machine is repairing this incident ({self._logs}); wait for it, or end it"
                 ) from None
             yield
-
-
-def _waits_for_jobs(left: list[RepeatedJob]) -> bool:
-    """Return whether an instance's job needs one that no plan repeats: run now, it would use what is wrong."""
-    others = {job.job for job in left if not job.entities}
-    return any(job.entities and others & set(job.after) for job in left)
 
 
 def print_event(event: JobEvent, *, json: bool) -> None:

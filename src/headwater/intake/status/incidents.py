@@ -131,6 +131,9 @@ class Search(Protocol):
     async def condemn_runs(self, ids: Collection[uuid.UUID]) -> None:
         """Add runs that made something wrong, and everyone that used what they wrote."""
 
+    async def follow_instances(self) -> None:
+        """Add the runs that used an instance which the runs found so far made, in any version."""
+
     def run_ids(self) -> set[uuid.UUID]:
         """The ids of the runs found."""
 
@@ -231,11 +234,10 @@ async def _reach(
         if search is None:
             return found
         windows = [(held.number(name), start, end) for name, some in reached.current.items() for start, end in some]
-        makers = _run_ids(await origin_store.runs_of_instances(connection, windows)) - search.run_ids()
-        if not makers:
-            return found
         before = search.run_ids()
-        await search.condemn_runs(makers)
+        await search.condemn_runs(_run_ids(await origin_store.runs_of_instances(connection, windows)) - before)
+        if any(reached.past.values()):
+            await search.follow_instances()
         if search.run_ids() == before:  # reported by people, or in events that are no longer there
             return found
 

@@ -65,11 +65,11 @@ async def repair_bad_run(
         )
     condemned.dry_run = known is not None or data.dry_run
     opened = await open_new(state, condemned, by)
-    roots = [one for one in opened.hits if not one.depth]
     plan = None
-    if data.dry_run and roots and not any(one.more for one in roots):
-        wrong = [verdicts.Wrong(one.entity, one.instances) for one in roots]
-        plan = await planning.plan(state.database, planning.PlanRequest(wrong=wrong, dry_run=True), by)
+    if data.dry_run and opened.hits and not any(one.more for one in opened.hits):
+        # Only these: recorded reads spare instances that declared needs alone would add.
+        wrong = [verdicts.Wrong(one.entity, one.instances) for one in opened.hits]
+        plan = await planning.plan(state.database, planning.PlanRequest(wrong=wrong, only=True, dry_run=True), by)
     return BadRunRepair(msgspec.structs.replace(opened, id=known) if known else opened, plan, tasks)
 
 

@@ -13,7 +13,7 @@ select o.kind, o.ref, o.columns::text from incident_origins o join incidents i o
 
 -- name: current :many
 -- The places in the list of those of these versions that are what a dataset holds: their runs did not fail, or were streams that had written them before, and of no part that
--- they wrote has another such run written a later version.
+-- they wrote has another such run written a later version. A version that is only declared replaces none that was seen.
 select k.nr::int4 - 1 from unnest(%(ids)b::uuid[]) with ordinality as k (id, nr) join dataset_versions v on v.id = k.id
 left join dataset_canonical c on c.dataset_id = v.dataset_id
 left join runs own on own.run_id = v.run_id and own.job_id = v.job_id
@@ -22,7 +22,7 @@ cross join lateral (
   where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out') mine
 where (coalesce(own.state, 3) not in (4, 5) or v.checkpoint) and not exists (
   select from (select coalesce(c.canonical_id, v.dataset_id) as id union select dataset_id from dataset_canonical where canonical_id = coalesce(c.canonical_id, v.dataset_id)) m
-  join dataset_versions n on n.dataset_id = m.id and n.written_at > v.written_at and (n.run_id, n.job_id) is distinct from (v.run_id, v.job_id) and not n.declared
+  join dataset_versions n on n.dataset_id = m.id and n.written_at > v.written_at and (n.run_id, n.job_id) is distinct from (v.run_id, v.job_id) and (v.declared or not n.declared)
   left join runs r on r.run_id = n.run_id and r.job_id = n.job_id
   cross join lateral (
     select array_agg(s.part) as parts from report_subsets s
