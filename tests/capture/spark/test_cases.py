@@ -2,7 +2,7 @@
 
 A case in SQL is a query whose rows are written to {root}/out as Parquet, or, when it starts with a command, is run as it is. A case in Python
 has `spark`, `root`, `F` and `Window`. In what is expected, datasets are named from the last folder; each column is a list of
-"dataset.field SUBTYPE[ masking]"; `dataset` is what decides about the rows.
+"dataset.field SUBTYPE[ masking][ unseen]"; `dataset` is what decides about the rows.
 """
 
 import json
@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from headwater.capture.spark.emission import UNSEEN
 
 CASES = Path(__file__).parents[2] / "cases" / "spark"
 NAMES = sorted(path.name.removesuffix(".expected.json") for path in CASES.glob("*.expected.json"))
@@ -103,5 +105,10 @@ def short(name: str) -> str:
 
 def field(item: dict[str, Any]) -> str:
     column = f"{short(item['name'])}.{item['field']}" if "field" in item else short(item["name"])
-    hows = [how["subtype"] + (" masking" if how.get("masking") else "") for how in item.get("transformations", [])]
+    hows = [
+        how["subtype"]
+        + (" masking" if how.get("masking") else "")
+        + (" unseen" if how.get("description") == UNSEEN else "")
+        for how in item.get("transformations", [])
+    ]
     return " ".join([column, *hows])

@@ -3,7 +3,7 @@
 Dependencies of rows (JOIN, FILTER, GROUP_BY, SORT) are collected once for the whole output; those of one column stay with it.
 Choices: UNION goes by position; both sides of EXCEPT and INTERSECT decide which rows stay (FILTER); DISTINCT and dropDuplicates group by
 their keys (GROUP_BY); LIMIT and sampling change no column. Code Spark cannot see into (pandas functions, typed maps, scripts) is
-TRANSFORMATION of all its inputs. Leaves are keys that `datasets` resolves.
+TRANSFORMATION of all its inputs, and says that its inside is not seen. Leaves are keys that `datasets` resolves.
 """
 
 from collections.abc import Mapping
@@ -292,7 +292,7 @@ class _Walk:
         given = deps.merged(self._value(tree, scope) for tree in asked)
         if not given:
             given = deps.merged(column.depends for column in below.columns)
-        given = deps.strengthened(given, deps.TRANSFORMATION)
+        given = deps.unseen(given)
         outputs = node.attributes(*_OUTPUTS)
         if not outputs:
             return below

@@ -25,11 +25,15 @@ class Source(NamedTuple):
 
 
 class How(NamedTuple):
-    """One transformation. `direct`: it feeds the value; else it only decides about it."""
+    """One transformation. `direct`: it feeds the value; else it only decides about it.
+
+    `unseen`: it is by code whose inside is not seen, so that the column may feed the value, and need not.
+    """
 
     direct: bool
     subtype: str
     masking: bool = False
+    unseen: bool = False
 
 
 SAME = How(True, IDENTITY)
@@ -79,12 +83,25 @@ def strengthened(dependencies: Dependencies, subtype: str, masking: bool = False
     """Return the dependencies after a function of kind `subtype`: direct entries become at least that, indirect ones stay."""
     return {
         source: frozenset(
-            How(True, how.subtype if _STRENGTH[how.subtype] >= _STRENGTH[subtype] else subtype, how.masking or masking)
+            How(
+                True,
+                how.subtype if _STRENGTH[how.subtype] >= _STRENGTH[subtype] else subtype,
+                how.masking or masking,
+                how.unseen,
+            )
             if how.direct
             else how._replace(masking=how.masking or masking)
             for how in hows
         )
         for source, hows in dependencies.items()
+    }
+
+
+def unseen(dependencies: Dependencies) -> Dependencies:
+    """Return the dependencies of what code makes whose inside is not seen: any of these may feed it, and none need."""
+    return {
+        source: frozenset(how._replace(unseen=True) if how.direct else how for how in hows)
+        for source, hows in strengthened(dependencies, TRANSFORMATION).items()
     }
 
 
@@ -102,5 +119,5 @@ def deciding(dependencies: Dependencies, subtype: str, *, keep_indirect: bool = 
 def settled(hows: frozenset[How]) -> list[How]:
     """Return the entries of a source to report: the strongest direct one and every indirect one, in a stable order."""
     direct = [how for how in hows if how.direct]
-    best = [max(direct, key=lambda how: (_STRENGTH[how.subtype], how.masking))] if direct else []
+    best = [max(direct, key=lambda how: (not how.unseen, _STRENGTH[how.subtype], how.masking))] if direct else []
     return best + sorted(how for how in hows if not how.direct)

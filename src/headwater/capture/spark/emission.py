@@ -14,9 +14,12 @@ from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.commands import Write
 from headwater.capture.spark.datasets import Dataset, Leaves
 from headwater.capture.spark.dependencies import Dependencies
+from headwater.capture.spark.expressions import WRITTEN
 from headwater.capture.spark.statistics import Metrics, Scan, Statistics
 from headwater.client import context, event
 
+# The description of a transformation by a pandas function, a typed map or a script.
+UNSEEN = "all columns that the function is given: its inside is not seen"
 Facets = dict[str, Any]
 Offset = dict[str, Any]
 """`{"partition", "offset"[, "topic"]}`: how far a stream is in one partition."""
@@ -151,6 +154,8 @@ def column_lineage(analysis: Analysis, largest: int) -> dict[str, Any] | None:
 def _paths(above: str, fields: deps.Fields | None) -> Iterator[tuple[str, Dependencies]]:
     """Yield the fields inside a column as `who.segment`, at any depth."""
     for name, part in (fields or {}).items():
+        if name == WRITTEN:
+            continue
         yield f"{above}.{name}", part.depends
         yield from _paths(f"{above}.{name}", part.inner)
 
@@ -185,7 +190,8 @@ def _input_fields(depends: Dependencies, leaves: Leaves) -> list[dict[str, Any]]
 
 
 def _transformation(how: deps.How) -> dict[str, Any]:
-    return {"type": "DIRECT" if how.direct else "INDIRECT", "subtype": how.subtype, "masking": how.masking}
+    said = {"description": UNSEEN} if how.unseen else {}
+    return {"type": "DIRECT" if how.direct else "INDIRECT", "subtype": how.subtype, "masking": how.masking, **said}
 
 
 def _facets(dataset: Dataset, fields: list[dict[str, Any]]) -> Facets:

@@ -10,7 +10,8 @@ Rules, where OpenLineage leaves a choice:
 - hashes and `mask` are TRANSFORMATION with masking;
 - a scalar subquery is the value of its first column; what decides inside it decides about this column. A column of the outer query
   counts where the subquery uses it: Spark's list of outer attributes adds nothing.
-- the fields of a struct that the query makes are told apart, through arrays and maps of structs, `withField`, `dropFields` and `transform`.
+- the fields of a struct that the query makes are told apart, through arrays and maps of structs, `withField`, `dropFields`, `transform`, aggregates,
+  windows and JSON that the query writes and reads; `max` of a struct orders by all its fields (SORT).
 Unknown expressions are TRANSFORMATION of everything in them: never a missing edge.
 """
 
@@ -55,6 +56,14 @@ _ELEMENTS = frozenset(
     }
 )
 _UNITED = frozenset({"CreateArray", "Concat", "ArrayUnion", "Coalesce"})
+# The value has the fields of a row's argument, or of each row's.
+_PICKING = frozenset({"First", "Last", "AnyValue", "Mode", "CollectList", "CollectSet"})
+# The first argument's fields; which row they are of is decided by all fields, or by the second argument.
+_ORDERING = frozenset({"Max", "Min"})
+_ORDERED = frozenset({"MaxBy", "MinBy"})
+_PLACED = frozenset({"Lag", "Lead", "NthValue"})
+# Stands for the value that a JSON text was written from. No field has this name, so it is reported nowhere.
+WRITTEN = "\0"
 
 
 def value(expression: Node, lookup: Lookup, subquery: Subquery, inner: Inner | None = None) -> Dependencies:
@@ -87,6 +96,8 @@ class _Reader:
             return self._cast(node)
         if kind in {"GetStructField", "GetArrayStructFields"}:
             return self._field(node)
+        if kind == "GetJsonObject" and (found := self._json_path(node)) is not None:
+            return found
         if kind == "NamedLambdaVariable" and node.expression_id in self.bound:
             return self.bound[node.expression_id].depends
         if kind == "If" and len(node.children) == 3:
@@ -154,7 +165,7 @@ class _Reader:
             result[deeper] = result.get(deeper, frozenset()) | hows
         return result
 
-    def fields(self, node: Node) -> Fields | None:  # noqa: PLR0911 - one line per kind of expression
+    def fields(self, node: Node) -> Fields | None:  # noqa: PLR0911, PLR0912 - one line per kind of expression
         """Return the fields of a struct, or of an array's or a map's structs, that the query makes; None if it does not."""
         kind, children = node.kind, node.children
         if kind == ATTRIBUTE:
@@ -178,11 +189,50 @@ class _Reader:
             return found.inner if found is not None else None
         if kind == "UpdateFields":
             return self._updated(node)
+        if kind in _AGGREGATES and children:
+            return self._aggregated(children[0])
+        if kind == "WindowExpression":
+            function = children[0]
+            made = self.fields(function.children[0] if function.kind in _PLACED else function)
+            decided = deps.deciding(self._all(children[1:]), deps.WINDOW)
+            return _changed(made, lambda one: deps.merged([deps.strengthened(one, deps.TRANSFORMATION), decided]))
+        if kind == "StructsToJson" and children:
+            return {WRITTEN: Parts({}, self.fields(children[0]))}
+        if kind == "JsonToStructs" and children:
+            return self._read_json(node)
         if kind == "ArrayTransform" and len(children) == 2 and len(children[1].children) > 1:
             body, item = children[1].children[:2]
             self.bound[item.expression_id] = self._parts(children[0])
             return self.fields(body)
         return None
+
+    def _aggregated(self, function: Node) -> Fields | None:
+        """Return the fields of an aggregate's value, if it is one of its rows' values or a list of them."""
+        kind, children = function.kind, function.children
+        if not children or kind not in _PICKING | _ORDERING | _ORDERED:
+            return None
+        if kind in _ORDERED:
+            decided = deps.strengthened(self._all(children[1:2]), deps.AGGREGATION)
+        else:
+            decided = deps.deciding(self.value(children[0]), deps.SORT) if kind in _ORDERING else {}
+        made = self.fields(children[0])
+        return _changed(made, lambda one: deps.merged([deps.strengthened(one, deps.AGGREGATION), decided]))
+
+    def _read_json(self, node: Node) -> Fields | None:
+        """Return the fields of what is read from a JSON text that the query wrote."""
+        text = self.fields(node.children[0])
+        made = text.get(WRITTEN, Parts({})).inner if text is not None else None
+        return _changed(made, lambda one: deps.strengthened(one, deps.TRANSFORMATION))
+
+    def _json_path(self, node: Node) -> Dependencies | None:
+        """Return what `$.a.b` of a JSON text that the query wrote depends on; None if the path is another kind or leads nowhere."""
+        path = str(node.children[1].fields.get("value")) if len(node.children) == 2 else ""
+        within, found = self._read_json(node), None
+        for name in path.removeprefix("$.").split("."):
+            if within is None or name not in within:
+                return None
+            found, within = within[name].depends, within[name].inner
+        return found
 
     def _parts(self, node: Node) -> Parts:
         return Parts(self.value(node), self.fields(node))
@@ -228,6 +278,13 @@ class _Reader:
     def _inner(self, node: Node) -> tuple[list[Dependencies], Dependencies]:
         plan = node.nested("plan")
         return self.subquery(plan) if plan else ([], {})
+
+
+def _changed(fields: Fields | None, change: Callable[[Dependencies], Dependencies]) -> Fields | None:
+    """Return the fields with what each depends on changed, at any depth."""
+    if fields is None:
+        return None
+    return {name: Parts(change(part.depends), _changed(part.inner, change)) for name, part in fields.items()}
 
 
 def _field_name(node: Node) -> str:
