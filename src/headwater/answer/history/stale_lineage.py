@@ -7,6 +7,7 @@
 | job, failing | its last runs failed, so its lineage is that of an earlier run |
 | job, silent | it has not run for longer than the rhythm of what it writes |
 
+Times are those at which events happened: what was delivered late, or imported at once, has the rhythm of its work and not that of its arrival.
 Rhythms are learned (`model.cadence`). Without a rhythm nothing is stale: a producer that sent events twice may never come back.
 """
 
@@ -62,21 +63,21 @@ async def stale_lineage(database: Database, now: dt.datetime | None = None) -> S
     now = now or dt.datetime.now(dt.UTC)
     jobs, cut = await _jobs(database, now)
     async with database.snapshot() as connection:
-        arrivals = await store.arrivals(connection, now - _WINDOW)
+        reported = await store.reported_hours(connection, now - _WINDOW, now)
         days = await quality_store.days(
             connection, namespace=None, dialect=None, since=(now - _WINDOW).date(), until=None, limit=_MOST_ROWS
         )
     read: dict[str, set[float]] = defaultdict(set)
     for row in days:
         read[f"{row.namespace} ({row.counts.dialect})"].add(row.at.timestamp())
-    found = [*_silent(_by_program(arrivals), now), *_stopped(read, now), *jobs]
+    found = [*_silent(_by_program(reported), now), *_stopped(read, now), *jobs]
     return StaleLineage(found, cut)
 
 
-def _by_program(arrivals: Iterable[tuple[str, int]]) -> dict[str, tuple[str, set[float]]]:
-    """Group arrivals by the producer without its version: the full name that arrived last, and the times of all versions."""
+def _by_program(reported: Iterable[tuple[str, int]]) -> dict[str, tuple[str, set[float]]]:
+    """Group hours by the producer without its version: the full name that reported last, and the times of all versions."""
     found: dict[str, tuple[str, set[float]]] = {}
-    for producer, at in sorted(arrivals, key=lambda arrival: arrival[1]):
+    for producer, at in sorted(reported, key=lambda hour: hour[1]):
         times = found.get(_VERSION.sub("", producer), ("", set[float]()))[1]
         found[_VERSION.sub("", producer)] = producer, times | {float(at)}
     return found

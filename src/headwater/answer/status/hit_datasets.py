@@ -26,9 +26,9 @@ def hit_datasets(
 ) -> list[HitDataset]:
     """Return the datasets of these places of which an owner or a team is known, each once, the nearest first."""
     nearest: dict[uuid.UUID, Place] = {}
-    for place in sorted(held, key=lambda each: (found.places[each].depth, names[each.dataset].node_id)):
-        if place.dataset in contacts:
-            nearest.setdefault(place.dataset, place)
+    of_contacts = [place for place in held if place.dataset in contacts]
+    for place in sorted(of_contacts, key=lambda each: (found.places[each].depth, names[each.dataset].node_id)):
+        nearest.setdefault(place.dataset, place)
     return [
         HitDataset(
             names[id_].node_id,

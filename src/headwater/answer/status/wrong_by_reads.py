@@ -24,7 +24,7 @@ from headwater.store.lineage.runs import RunKey
 from headwater.store.status import wrong_versions as store
 
 
-class WrongRun(msgspec.Struct, frozen=True):
+class WrongRun(msgspec.Struct, frozen=True, gc=False):
     """A run that is wrong, or read what is wrong. `basis`: `exact`; or `by_time`: somewhere on the way, which version was read is judged by the time
     at which the reader began.
     """
@@ -39,7 +39,7 @@ class WrongRun(msgspec.Struct, frozen=True):
     because: str | None
 
 
-class WrongVersion(msgspec.Struct, frozen=True):
+class WrongVersion(msgspec.Struct, frozen=True, gc=False):
     """A version that such a run wrote. `current`: its dataset holds it still. `because`: the run that wrote it; null for what was condemned itself.
 
     `right_before`: the version in its storage that the dataset could go back to; null if none is known. `columns`: those that may be wrong, in
@@ -61,7 +61,7 @@ class WrongVersion(msgspec.Struct, frozen=True):
     columns: list[str] | None
 
 
-class Repeat(msgspec.Struct, frozen=True):
+class Repeat(msgspec.Struct, frozen=True, gc=False):
     """A job to run again, and what for; `after`: jobs of this list that must have run before.
 
     An incident's jobs say how their events would run them: `integration` and `job_type` (the facet `jobType`), `command` (the facet `sourceCode`,

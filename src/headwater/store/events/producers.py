@@ -32,6 +32,6 @@ async def never_ended(connection: Connection, since: dt.datetime, silent_since: 
     )
 
 
-async def arrivals(connection: Connection, since: dt.datetime) -> list[sqlfile.Row]:
-    """Return (producer, the beginning of an hour in which an event of it arrived, in seconds since 1970)."""
-    return await sqlfile.load("events/producers")["arrivals"].many(connection, since=since)
+async def reported_hours(connection: Connection, since: dt.datetime, until: dt.datetime) -> list[sqlfile.Row]:
+    """Return (producer, the beginning of an hour of which an event of it reports, in seconds since 1970)."""
+    return await sqlfile.load("events/producers")["reported_hours"].many(connection, since=since, until=until)

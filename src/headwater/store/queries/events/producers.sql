@@ -24,6 +24,7 @@ with started as materialized (select producer, run_id from events where received
 select s.producer, r.job_id, count(distinct s.run_id), min(r.first_event_at)
 from started s join runs r on r.run_id = s.run_id where r.state = 2 and r.last_event_at < %(silent_since)s group by 1, 2
 
--- name: arrivals :many
--- The hours in which events of each producer arrived since a time, as seconds since 1970.
-select producer, extract(epoch from date_trunc('hour', received_at))::int8 from events where received_at >= %(since)s group by 1, 2
+-- name: reported_hours :many
+-- The hours between two times of which each producer's events report, as seconds since 1970.
+select producer, extract(epoch from date_trunc('hour', event_time))::int8 from events
+where event_time >= %(since)s and event_time <= %(until)s group by 1, 2
