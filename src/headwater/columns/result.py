@@ -35,7 +35,7 @@ def level_of(reading: str, warnings: Sequence[str], unresolved: Sequence[object]
     return Level(reading)
 
 
-class Input(msgspec.Struct, frozen=True, order=True):
+class Input(msgspec.Struct, frozen=True, order=True, gc=False):
     """A column of a table that feeds, or decides about, an output. `field` "*": every column of a table whose schema is unknown.
 
     `kinds` are the bits of `columns.kinds`. `path`: where inside the column (struct field, JSON path), dotted, when all of its uses agree.
@@ -53,7 +53,7 @@ class Input(msgspec.Struct, frozen=True, order=True):
         return kinds.transformations(self.kinds)
 
 
-class Output(msgspec.Struct, frozen=True):
+class Output(msgspec.Struct, frozen=True, gc=False):
     """An output column of a statement, in its position, and its dependencies. `name` "*": columns that only a schema determines.
 
     `fields`: those inside a struct, an array or a map that the statement makes, by path (`a`, `deep.b`), each with its own inputs.
@@ -65,7 +65,7 @@ class Output(msgspec.Struct, frozen=True):
     fields: tuple[tuple[str, tuple[Input, ...]], ...] = ()
 
 
-class Flow(msgspec.Struct, frozen=True):
+class Flow(msgspec.Struct, frozen=True, gc=False):
     """A flow of columns and rows into one target. A query's own result has `target` None.
 
     `action`: SELECT, CREATE, OVERWRITE, APPEND, MERGE, UPDATE, DELETE, EXPORT. `rows`: inputs that decide about all of its rows and so about every
@@ -79,7 +79,7 @@ class Flow(msgspec.Struct, frozen=True):
     reads: tuple[TableName, ...]
 
 
-class Change(msgspec.Struct, frozen=True):
+class Change(msgspec.Struct, frozen=True, gc=False):
     """A change of a table itself: CREATE, ALTER, RENAME, SWAP, DROP, TRUNCATE, CLONE, LIKE.
 
     `other`: the second table of it. `temporary`: what is created ends with the session.
@@ -91,7 +91,7 @@ class Change(msgspec.Struct, frozen=True):
     temporary: bool = False
 
 
-class Unresolved(msgspec.Struct, frozen=True):
+class Unresolved(msgspec.Struct, frozen=True, gc=False):
     """A name that could not be placed with what is known, and where it may belong.
 
     `outputs`: the columns it feeds with their kinds, as (flow index, output index or -1 for its rows, kinds).
@@ -105,7 +105,7 @@ class Unresolved(msgspec.Struct, frozen=True):
     outputs: tuple[tuple[int, int, int], ...]
 
 
-class Statement(msgspec.Struct, frozen=True, kw_only=True):
+class Statement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One statement. `start`, `end`: characters of the text; `line` counts from 1. `kind`: SELECT, INSERT, CREATE TABLE, MERGE, …
 
     `within`: the procedure or function the statement stands in, or empty. `name`: the routine it makes or calls, or empty.

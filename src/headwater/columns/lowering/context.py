@@ -9,7 +9,7 @@ from sqlglot.errors import SqlglotError
 
 from headwater.columns import form
 from headwater.columns.dialect import EXTERNAL, Rules, fold, rules
-from headwater.columns.lowering.grammar import unread_arguments
+from headwater.columns.lowering.grammar import UNREAD, unread_arguments
 
 _LONGEST = 60
 
@@ -99,6 +99,9 @@ class Context:
 
     def check(self, node: Any) -> None:
         """Warn of arguments of `node` that nothing reads (grammar.txt)."""
+        names = UNREAD.get(node.__class__)
+        if names is not None and names.isdisjoint(node.args):
+            return
         for name in unread_arguments(node):
             self.warn(f"not understood: {name.rstrip('_').upper()} in {self.written(node)}")
 
@@ -121,7 +124,10 @@ class Context:
             return self.fold(text if text.__class__ is str else mark + name.name, True)
         known = self._keys.get(text)
         if known is None:
-            known = self._keys[text] = self.fold(text, False)
+            if self._insensitive and text.islower():  # As most texts spell most names.
+                known = self._keys[text] = text
+            else:
+                known = self._keys[text] = self.fold(text, False)
         return known
 
     def fold(self, text: str, quoted: bool) -> str:
@@ -145,7 +151,9 @@ class Context:
             return (last,)
         database = args.get("db")
         if database is None:
-            return (self.key(table), last)
+            inner = table.args
+            known = None if inner.get("quoted") else self._keys.get(inner["this"])
+            return (known if known is not None else self.key(table), last)
         catalog = args.get("catalog")
         if catalog is None:
             return (self.key(database), self.key(table), last)

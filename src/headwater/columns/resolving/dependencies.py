@@ -128,6 +128,16 @@ def add(result: Dependencies, dependencies: Dependencies) -> None:
         result[leaf] = get(leaf, 0) | bits
 
 
+def add_used(result: Dependencies, dependencies: Dependencies, use: int) -> None:
+    """Add `used(dependencies, use)` to `result`, which the caller owns, without a dictionary between."""
+    if use >= kinds.MASKING_USE:
+        add(result, used(dependencies, use))
+        return
+    get, table = result.get, STEPS[use]
+    for leaf, bits in dependencies.items():
+        result[leaf] = get(leaf, 0) | (table[bits] if bits < _PLAIN else kinds.step(bits, use))
+
+
 def union(parts: Iterable[Dependencies]) -> Dependencies:
     result: Dependencies = {}
     for part in parts:

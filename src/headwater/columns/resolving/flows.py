@@ -19,7 +19,7 @@ _FILLS_FROM_LEFT = frozenset({"postgres", "redshift", "materialize", "risingwave
 _DIRECT = DIRECT | DIRECT << MASKED
 
 
-class Outcome(msgspec.Struct):
+class Outcome(msgspec.Struct, gc=False):
     """The outcome of resolving one statement (see `result.Statement`)."""
 
     flows: list[Flow] = []

@@ -15,6 +15,7 @@ from headwater.columns.resolving.dependencies import (
     Dependencies,
     StructValue,
     add,
+    add_used,
     alike,
     union,
     used,
@@ -218,14 +219,14 @@ class Resolver(FromClause):
             self.into(own, query.qualify, scope)
         if query.distinct:
             for _, value in columns:
-                add(own, used(value.star() if isinstance(value, Open) else value, GROUP_BY))
+                add_used(own, value.star() if isinstance(value, Open) else value, GROUP_BY)
         if query.distinct_on:
             self._keys(query.distinct_on, scope, columns, FIRST, GROUP_BY, own)
         if query.order:
             self._keys(query.order, scope, columns, self.ordering, SORT, own)
         if query.order_all:
             for _, value in columns:
-                add(own, used(value.star() if isinstance(value, Open) else value, SORT))
+                add_used(own, value.star() if isinstance(value, Open) else value, SORT)
         self._spend(len(own))
         return Relation(columns, Rows(own, below) if own or below else None)
 
@@ -311,7 +312,7 @@ class Resolver(FromClause):
         for key in keys:
             if isinstance(key, int):
                 if 0 < key <= len(columns) and not any(isinstance(value, Open) for _, value in columns[:key]):
-                    add(own, used(columns[key - 1][1], use))  # type: ignore[arg-type]
+                    add_used(own, columns[key - 1][1], use)  # type: ignore[arg-type]
                 elif any(isinstance(value, Open) for _, value in columns):
                     opened = union(value.star() for _, value in columns if isinstance(value, Open))
                     add(
@@ -346,19 +347,22 @@ class Resolver(FromClause):
             key = grouped.get(parts[-1]) if grouped and mode and not is_aggregated else None
             scope.set_mode(self.filtering if is_aggregated else mode if key is None else AFTER)
             meant = key if key is not None and len(parts) == 1 else parts
-            add(own, used(scope.column(meant, path), use | inner & MASKING_USE))
+            add_used(own, scope.column(meant, path), use | inner & MASKING_USE)
         scope.set_mode(mode)
         for query, _, standing in expression.subqueries:
-            add(own, used(self._subquery(query, scope, standing), use))
+            add_used(own, self._subquery(query, scope, standing), use)
         for value, path, _ in expression.taken:
-            add(own, used(self._taken(value, path, AS_IS, scope), use))
+            add_used(own, self._taken(value, path, AS_IS, scope), use)
 
     def value(self, expression: form.Expression, scope: Scope) -> Dependencies:
         """Return what an expression depends on."""
         references = expression.references
         if len(references) == 1 and not (expression.subqueries or expression.taken):
             parts, use, path = references[0]
-            result = scope.column(parts, path)
+            known = scope.known.get(parts)
+            result = scope.find(parts) if known is None else known
+            if path:
+                result = self.leaves.deeper(result, path)
             if use:
                 result = used(result, use)
         elif references:
@@ -387,10 +391,11 @@ class Resolver(FromClause):
         """Adds what an expression depends on to `result`."""
         get, known = result.get, scope.known
         for parts, use, path in expression.references:
-            found = None if path else known.get(parts)
+            found = known.get(parts)
             if found is None:
-                found = scope.column(parts, path)
-                known = scope.known
+                found = scope.find(parts)
+            if path:
+                found = self.leaves.deeper(found, path)
             if use < MASKING_USE:
                 steps = STEPS[use]
                 for leaf, bits in found.items():
@@ -398,7 +403,7 @@ class Resolver(FromClause):
             else:
                 add(result, used(found, use))
         for query, use, standing in expression.subqueries:
-            add(result, used(self._subquery(query, scope, standing), use))
+            add_used(result, self._subquery(query, scope, standing), use)
         for value, path, use in expression.taken:
             add(result, self._taken(value, path, use, scope))
 

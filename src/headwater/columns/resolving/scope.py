@@ -71,15 +71,38 @@ class Scope:
         """An output got its value; in some dialects those after it may name it. The first of a name stays."""
         if name and name not in self.aliases:
             self.aliases[name] = value
-            self._caches[AFTER].pop((name,), None)
-            self._caches[FIRST].pop((name,), None)
+            _, after, first = self._caches
+            if after:
+                after.pop((name,), None)
+            if first:
+                first.pop((name,), None)
 
     def column(self, parts: form.Parts, path: str) -> Dependencies:
         found = self.known.get(parts)
         if found is None:
-            found = self._find(parts)
-            self.known[parts] = found
+            found = self.find(parts)
         return self.leaves.deeper(found, path) if path else found
+
+    def find(self, parts: form.Parts) -> Dependencies:
+        """Look a name up that is not among the `known` ones, and keep it there."""
+        if len(parts) == 1 and self.mode != FIRST and not self.merged and not self.holes:
+            # Nearly always: the name of a column of one relation here.
+            name = parts[0]
+            owner = None
+            for relation in self._tables:
+                if name in relation.names:
+                    if owner is not None:
+                        break
+                    owner = relation
+            else:
+                if owner is not None and name not in owner.twice:
+                    found = owner.get(name)
+                    if found is not None:
+                        self.known[parts] = found
+                        return found
+        known = self.known
+        found = known[parts] = self._find(parts)
+        return found
 
     def _find(self, parts: form.Parts) -> Dependencies:
         holes = self.holes
@@ -87,20 +110,7 @@ class Scope:
             return NOTHING
         if len(parts) > 1:
             return self._qualified(parts)
-        name = parts[0]
-        if self.mode != FIRST and not self.merged:  # Nearly always: the name of a column of one relation here.
-            owner = None
-            for relation in self._tables:
-                if name in relation.names:
-                    if owner is not None:
-                        owner = None
-                        break
-                    owner = relation
-            if owner is not None and name not in owner.twice:
-                found = owner.get(name)
-                if found is not None:
-                    return found
-        return self._plain(name)
+        return self._plain(parts[0])
 
     # --- one name
 
