@@ -115,12 +115,12 @@ def test_the_calendar_of_states(declared: Client) -> None:
     told = declared.get("/api/v2/entities/reads/status", instances="2024-03-01..2024-03-07").json()
     assert [(each["instances"], each["status"], each["valid"]) for each in told["stretches"]] == [
         ("2024-03-01", "completed", True),
-        ("2024-03-02", "suspect", False),
+        ("2024-03-02", "doubted", False),
         ("2024-03-03..2024-03-05", "completed", True),
         ("2024-03-06", "running", False),
         ("2024-03-07", "missing", False),
     ]
-    assert told["counts"] == {"completed": 4, "suspect": 1, "running": 1, "missing": 1}
+    assert told["counts"] == {"completed": 4, "doubted": 1, "running": 1, "missing": 1}
     one = declared.get("/api/v2/entities/reads/instances/2024-03-02").json()
     assert [each["what"] for each in one["history"]] == ["doubted", "produced"]
     assert one["versions"][0]["current"]
@@ -277,7 +277,7 @@ depends_on:
     told = client.get("/api/v2/entities/report/status", instances="2024-03-09..2024-03-13").json()
     assert [(each["instances"], each["status"]) for each in told["stretches"]] == [
         ("2024-03-09", "completed"),
-        ("2024-03-10..2024-03-12", "inherited"),
+        ("2024-03-10..2024-03-12", "wrong"),
         ("2024-03-13", "completed"),
     ]
     suspects = client.get("/api/v2/entities/report/suspects", instances="2024-03-11").json()["suspects"]

@@ -123,13 +123,13 @@ def test_the_calendar_of_states(declared: Terminal) -> None:
     assert "reads 2024-03-02: doubted, report " in told
     shown = declared("status", "reads", "2024-03-01..2024-03-07")
     assert "2024-03    Mo Tu We Th Fr Sa Su" in shown
-    assert "2024-02-26              C  S  C" in shown
+    assert "2024-02-26              C  ?  C" in shown
     assert "2024-03-04  C  C  R  -" in shown
     assert ["C", "completed", "4"] in lines(shown)
     assert "suspect not_null, state completed" in shown or "state completed, suspect not_null" in shown
     assert ["2024-03-06", "1", "running", "running", "run-6"] in lines(shown)
     found = declared.json("status", "reads", "2024-03-01..2024-03-07")
-    assert found["counts"] == {"completed": 4, "suspect": 1, "running": 1, "missing": 1}
+    assert found["counts"] == {"completed": 4, "doubted": 1, "running": 1, "missing": 1}
     assert "31 instances before" in declared("status", "reads", "2024-03-01..2024-04-06", "--limit", "1")
     one = declared("status", "reads", "2024-03-02")
     assert next(line for line in lines(one) if "doubted" in line)[1:3] == ["doubted", "not_null"]
@@ -215,7 +215,7 @@ def test_wrong_and_right_again(declared: Terminal) -> None:
     assert "weekly 2024-W10, 2024-W12" in several
     assert "└─ reads 2024-03-04..2024-03-10  known to be wrong" in several
     assert f"2024-03-06 of reads: wrong, incident {id_}" in declared("ready", "weekly", "2024-W10", code=1)
-    assert ["2024-03-06", "1", "tainted"] in [line[:3] for line in lines(declared("status", "reads", "2024-03"))]
+    assert ["2024-03-06", "1", "wrong"] in [line[:3] for line in lines(declared("status", "reads", "2024-03"))]
     assert [id_, "open", "2", "2"] in [line[:4] for line in lines(declared("incident", "list"))]
     shown = declared("incident", "show", id_)
     assert "about      reads 2024-03-06" in shown

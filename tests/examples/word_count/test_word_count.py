@@ -61,7 +61,7 @@ def test_one_wrong_day_makes_exactly_these_wrong(quarter: Any) -> None:
     }
     wrong = quarter.states["wrong"]
     assert wrong["nb_read_exact"] == [(WEEKS, "completed")]
-    assert wrong["user_weekly_reads"] == [("2019-W05..2019-W08", "inherited"), ("2019-W09..2019-W13", "completed")]
+    assert wrong["user_weekly_reads"] == [("2019-W05..2019-W08", "wrong"), ("2019-W09..2019-W13", "completed")]
 
 
 def test_making_exactly_these_again_repairs_everything(quarter: Any) -> None:

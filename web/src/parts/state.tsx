@@ -35,6 +35,7 @@ const LOOKS: Record<string, Look> = {
   tainted: { word: "wrong", tone: "bad", shape: DIAMOND, filled: true },
   inherited: { word: "wrong upstream", tone: "bad", shape: DIAMOND, filled: false },
   suspect: { word: "doubted", tone: "warn", shape: DIAMOND, filled: false },
+  withheld: { word: "withheld", tone: "warn", shape: SQUARE, filled: true },
   quarantined: { word: "withheld", tone: "warn", shape: SQUARE, filled: true },
   valid: { word: "valid", tone: "good", shape: SQUARE, filled: true },
   estimated: { word: "estimated", tone: "busy", shape: SQUARE, filled: false },

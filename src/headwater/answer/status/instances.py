@@ -20,6 +20,8 @@ from headwater.store.lineage import nodes as node_store
 from headwater.store.status import status as store
 
 _SHOWN = 60
+WORDS = {"quarantined": "withheld", "tainted": "wrong", "inherited": "wrong", "suspect": "doubted"}
+"""The word for an instance of which a mark of this kind holds, the first that applies."""
 _FAR = 2**62
 
 
@@ -31,7 +33,9 @@ class MarkView(msgspec.Struct, frozen=True):
 
 
 class Stretch(msgspec.Struct, frozen=True):
-    """Instances of which the same is known. `status`: the one word for it; `valid`: it may be used."""
+    """Instances of which the same is known. `status`: withheld, wrong, doubted, else a state (completed, estimated, partial, one of the entity's),
+    else running, deleted, missing, not over. `valid`: it may be used.
+    """
 
     instances: str
     count: int
@@ -276,9 +280,8 @@ def _stretch(of: Instances | None, some: Ordinals, had: frozenset[Mark], *, over
 def _word(had: frozenset[Mark], *, over: bool) -> str:
     """Return the one word for an instance: what makes it wrong, else its state, else running or deleted, else missing or not over."""
     kinds = {mark.kind for mark in had}
-    for kind in ("quarantined", "tainted", "inherited", "suspect"):
-        if kind in kinds:
-            return kind
+    if bad := [word for kind, word in WORDS.items() if kind in kinds]:
+        return bad[0]
     states = [mark.ref for mark in had if mark.kind == "state"]
     if states:
         return "completed" if "completed" in states else min(states)
@@ -291,7 +294,7 @@ def _word(had: frozenset[Mark], *, over: bool) -> str:
 def _valid(had: frozenset[Mark]) -> bool:
     """Return whether an instance exists and no mark speaks against it."""
     kinds = {mark.kind for mark in had}
-    return "state" in kinds and not kinds & {"tainted", "inherited", "suspect", "quarantined", "deleted"}
+    return "state" in kinds and not kinds & {*WORDS, "deleted"}
 
 
 def _mark_views(had: frozenset[Mark]) -> list[MarkView]:

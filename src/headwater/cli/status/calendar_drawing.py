@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 SYMBOLS = {
     "completed": ("C", "green"),
     "running": ("R", "cyan"),
-    "tainted": ("T", "bold red"),
-    "inherited": ("I", "red"),
-    "suspect": ("S", "yellow"),
-    "quarantined": ("Q", "magenta"),
+    "wrong": ("W", "bold red"),
+    "doubted": ("?", "yellow"),
+    "withheld": ("H", "magenta"),
     "deleted": ("D", "dim"),
     "missing": ("-", "yellow"),
     "not over": (".", "dim"),

@@ -40,11 +40,11 @@ def test_long_lists_are_cut() -> None:
 
 STATUS = {
     "entity": "reads", "seq": 7, "as_of": None, "asked": ["2024-03"], "more": 12,
-    "counts": {"completed": 3, "tainted": 1, "not over": 1},
+    "counts": {"completed": 3, "wrong": 1, "not over": 1},
     "stretches": [
         {"instances": "2024-03-01..2024-03-03", "count": 3, "status": "completed", "states": ["completed"], "valid": True,
          "marks": [{"kind": "state", "ref": "completed"}]},
-        {"instances": "2024-03-04", "count": 1, "status": "tainted", "states": ["completed"], "valid": False,
+        {"instances": "2024-03-04", "count": 1, "status": "wrong", "states": ["completed"], "valid": False,
          "marks": [{"kind": "state", "ref": "completed"}, {"kind": "tainted", "ref": "incident-1"}]},
         {"instances": "2024-03-05", "count": 1, "status": "not over", "states": [], "valid": False, "marks": []},
     ],
@@ -74,7 +74,7 @@ def answered(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 def test_a_calendar_and_what_is_odd(answered: Any) -> None:
     told = answered("status", "reads", "2024-03")
     assert "2024-02-26              C  C  C" in told
-    assert "2024-03-04  T  ." in told
+    assert "2024-03-04  W  ." in told
     assert "2024-03-05" not in told
     assert "2024-03-01..2024-03-03" not in told  # simply completed
     assert "state completed, tainted incident-1" in told

@@ -18,9 +18,9 @@ test("cells have the state of their stretch; completed and not valid is doubted"
   const cells = cellsOf(periods, [
     stretch("2024-03-01", "completed"),
     stretch("2024-03-02", "completed", false),
-    stretch("2024-03-03", "tainted"),
+    stretch("2024-03-03", "wrong"),
   ]);
-  expect(cells.map((cell) => cell.state)).toEqual(["valid", "suspect", "tainted", "missing"]);
+  expect(cells.map((cell) => cell.state)).toEqual(["valid", "doubted", "wrong", "missing"]);
   expect(rangeOf(cells, "2024-03-03", "2024-03-01")).toBe("2024-03-01..2024-03-03");
 });
 

@@ -16,7 +16,7 @@ export interface Cell {
 /** The state to show: a completed part that may not be relied on is what stands in its way. */
 export function stateOf(stretch: Stretch | undefined): string {
   if (!stretch) return "missing";
-  if (stretch.status === "completed") return stretch.valid ? "valid" : "suspect";
+  if (stretch.status === "completed") return stretch.valid ? "valid" : "doubted";
   return stretch.status;
 }
 
