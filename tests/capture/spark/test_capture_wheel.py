@@ -140,7 +140,7 @@ def test_the_check_says_what_was_seen_and_where_it_went(bare: Path, tmp_path: Pa
         "read CSV, and infer its schema": "seen",
         "write Parquet: the sum of a column by another": "seen",
         "a pandas function": "skipped",
-        "an RDD: text lines, read and written": "not seen",
+        "an RDD: text lines, read and written": "seen",
     }
     (sent,) = report["sent"]
     assert (sent["delivered"], sent["waiting"], sent["refused"]) == (report["events"], 0, 0)

@@ -17,6 +17,8 @@ from headwater.capture.spark.datasets import Catalog, Dataset, Leaves
 from headwater.capture.spark.dependencies import Dependencies, TooMany
 from headwater.capture.spark.plan import Node
 
+UNSEEN = "the columns of an RDD are not seen: all that is known is which files it reads"
+
 
 class Analysis(msgspec.Struct):
     """The inputs and outputs of a query. `opaque`: a part has an unknown source, an RDD."""
@@ -63,7 +65,7 @@ def analyse(
     """Analyse a query. `query` is the tree of `jquery`; `text` its JSON; `known` earlier resolved columns, by ExprId; `output`: also its schema;
     `inner`: plans that it hides.
     """
-    found = datasets.leaves(jquery, text, query, catalog, inner)
+    found = datasets.leaves(jquery, text, query, catalog, inner, known)
     carried: dict[int, Dependencies] = {}
     if known and '.LogicalRDD"' in text:
         for node in query.walk():
@@ -74,6 +76,10 @@ def analyse(
                         found.by_key = {**sources.by_key, **found.by_key}
                         found.ids = {**sources.ids, **found.ids}
     result = Analysis(found, opaque=any(_opaque(node, carried) for node in query.walk()))
+    if result.opaque and any(
+        node.kind in datasets.RDDS and columns.leaf_key(node) in found.by_key for node in query.walk()
+    ):
+        result.warnings.append(UNSEEN)
     if output:
         result.fields = schema.struct_fields(json.loads(str(jquery.schema().json())))
     try:

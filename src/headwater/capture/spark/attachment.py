@@ -14,6 +14,7 @@ import weakref
 from typing import Any
 
 from headwater.capture.spark import config as configuration
+from headwater.capture.spark import saves
 from headwater.capture.spark.application import Application
 from headwater.capture.spark.collector import END, Collector
 from headwater.capture.spark.config import Config
@@ -107,6 +108,7 @@ class Attachment:
         self._inbox = Inbox(sc, config.queue)
         self._collector = Collector(sc._jvm, self._inbox.quiet, self._application, config, details)
         self.active = True
+        saves.follow(_collector_of)
         self._thread = threading.Thread(
             target=self._listen, args=(self._collector,), name="headwater-spark", daemon=True
         )
@@ -157,6 +159,16 @@ class Attachment:
         """Abort everything that runs, before a signal ends the program."""
         if os.getpid() == self._pid and self._collector is not None and self.active:
             self._collector.abort(f"the program was stopped by {signal_name}")
+
+
+def _collector_of(sc: Any) -> Collector | None:
+    """Return the collector of a context that is captured in this process."""
+    attachment = _attached.get(sc)
+    return (
+        attachment._collector
+        if attachment is not None and attachment.active and attachment._pid == os.getpid()
+        else None
+    )
 
 
 def attach(spark: Any, *, emitter: Emitter | None = None) -> Attachment:

@@ -89,6 +89,8 @@ class Collector:
         self.live: OrderedDict[int, Execution] = OrderedDict()
         # Columns of plans that Spark cuts off (checkpoints, micro-batches), by ExprId.
         self.known: OrderedDict[int, tuple[Dependencies, Leaves]] = OrderedDict()
+        # RDDs that the program saves now, by the run: begun and ended on the program's thread.
+        self.saving: dict[str, Query] = {}
         self._said: set[str] = set()
         self._beat_at = time.monotonic()
 
@@ -129,7 +131,25 @@ class Collector:
         self.streams.end(died=True, reason=reason)
         self.application.abort(reason)
 
+    def begin(self, write: Write, found: Analysis, description: str, started: int) -> Query:
+        """Report that the program begins to save an RDD. On the program's thread."""
+        query = Query(
+            event.run_id(), write, found, "", self.application.owner_at(started), {"description": description[:500]}
+        )
+        self.saving[query.run_id] = query
+        self.teller.tell("START", query, emission.moment(started))
+        return query
+
+    def finish(self, query: Query, failure: BaseException | None) -> None:
+        """Report that an RDD is saved, or why it is not. On the program's thread."""
+        if self.saving.pop(query.run_id, None) is not None:
+            facets = emission.error(f"{type(failure).__name__}: {failure}", "") if failure is not None else {}
+            self.teller.tell("COMPLETE" if failure is None else "FAIL", query, datetime.now(UTC), facets=facets)
+
     def _abort_queries(self, reason: str) -> None:
+        while self.saving:
+            _, query = self.saving.popitem()
+            self.teller.tell("ABORT", query, datetime.now(UTC), facets=emission.error(reason, ""))
         for execution in list(self.live.values()):
             if execution.announced and execution.stream < 0:
                 self.teller.tell("ABORT", self._query(execution), datetime.now(UTC), facets=emission.error(reason, ""))
@@ -144,6 +164,8 @@ class Collector:
         for execution in list(self.live.values()):
             if execution.announced and execution.stream < 0:
                 self.teller.beat(self._query(execution))
+        for query in list(self.saving.values()):
+            self.teller.beat(query)
         self.streams.beat()
 
     def _dies(self) -> bool:

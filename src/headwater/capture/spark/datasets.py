@@ -6,13 +6,13 @@ An unknown relation raises nothing: its leaf has no dataset.
 
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import kafka, schema, snapshots
+from headwater.capture.spark import kafka, rdds, schema, snapshots
 from headwater.capture.spark.plan import Node
 from headwater.model import names
 
@@ -22,6 +22,7 @@ _ID = re.compile(r"#(\d+)")
 _BARE = re.compile(r"^\w+#\d+L?$")
 _SEPARATOR = "\x01"
 _NOWHERE = frozenset({"NoopTable", "MemoryStreamTable", "RateStreamTable", "ConsoleTable", "MemoryTable"})
+RDDS = frozenset({"LogicalRDD", "ExternalRDD"})
 _V2 = frozenset(
     {
         "DataSourceV2Relation",
@@ -128,9 +129,11 @@ def _remember(table: str, where: str) -> None:
     _REMEMBERED[table] = where
 
 
-def leaves(jplan: Any, text: str, root: Node, catalog: Catalog, inner: Sequence[Any] = ()) -> Leaves:
+def leaves(
+    jplan: Any, text: str, root: Node, catalog: Catalog, inner: Sequence[Any] = (), known: Collection[int] = ()
+) -> Leaves:
     """Return the datasets of the leaves of `jplan`, whose JSON is `text` and whose tree is `root`, and of the plans that it hides. Also completes
-    Expand nodes in `root`.
+    Expand nodes in `root`. `known`: ExprIds of columns that were resolved before, whose leaf need not be asked.
     """
     result = Leaves()
     nodes: dict[str, Node] = {}
@@ -144,6 +147,8 @@ def leaves(jplan: Any, text: str, root: Node, catalog: Catalog, inner: Sequence[
             found = _ID.search(str(leaf.output().mkString(",")))
             node = nodes.get(found[1]) if found else None
             if node is None or found is None or found[1] in result.by_key:
+                continue
+            if node.kind in RDDS and int(found[1]) in known:
                 continue
             datasets = _datasets(leaf, node, catalog)
             if datasets:
@@ -191,6 +196,8 @@ def _datasets(leaf: Any, node: Node, catalog: Catalog) -> list[Dataset]:
             where = names.from_location(str(table.location().toString()))
             identity = (node.fields.get("tableMeta") or {}).get("identifier")
             return [Dataset(*where_pair(where), fields, "hive", catalog.symlink(identity))]
+        if node.kind in RDDS:
+            return of_rdd(leaf.rdd())
         if node.kind in _V2:
             relation = leaf.relation() if node.kind.endswith("ScanRelation") else leaf
             table = relation.table()
@@ -198,6 +205,11 @@ def _datasets(leaf: Any, node: Node, catalog: Catalog) -> list[Dataset]:
                 return topics(kafka.options(relation.options()), fields)
             return v2_table(table, fields, catalog)
     return []
+
+
+def of_rdd(jrdd: Any) -> list[Dataset]:
+    """Return the datasets of the files behind an RDD (a Scala one), without their columns: an RDD does not say which it uses."""
+    return _files(rdds.places(jrdd), [], "")
 
 
 def topics(options: dict[str, str], fields: list[dict[str, Any]]) -> list[Dataset]:

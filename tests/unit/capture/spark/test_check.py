@@ -34,6 +34,7 @@ GOOD = [
     {"eventType": "START", "job": {"name": check.APPLICATION}, "run": {"runId": "app"}},
     written("totals", {"total": ["amount"]}, (ORDERS,)),
     written("scores", {"score": ["id", "amount", "region"]}),
+    written("lines", {}, (ORDERS,)),
 ]
 DONE = [check.READ, check.WROTE, check.FUNCTION, check.RDD]
 DELIVERED = {"http://h:5000/api/v1/lineage": (8, 0, 0, None)}
@@ -50,7 +51,7 @@ def test_all_is_right() -> None:
     report = judged(GOOD)
     assert report.right
     assert report.run == "app"
-    assert [step.state for step in report.steps] == ["seen", "seen", "seen", "not seen"]
+    assert [step.state for step in report.steps] == ["seen", "seen", "seen", "seen"]
     assert list(report_lines(report))[-1] == "Capture works here."
 
 
@@ -64,9 +65,11 @@ def test_all_is_right() -> None:
         (GOOD, {"env": {"OPENLINEAGE_DISABLED": "true"}}, "sent nowhere: OPENLINEAGE_DISABLED"),
         (GOOD, {"ended": "Traceback"}, "The job failed"),
         (GOOD[:1], {}, "Not all was seen"),
-        ([*GOOD[:1], written("totals", {"total": ["amount"]}), GOOD[2]], {}, "Not all was seen"),
-        ([*GOOD[:1], written("totals", {"total": ["id"]}, (ORDERS,)), GOOD[2]], {}, "Not all was seen"),
-        (GOOD[:2], {}, "Not all was seen"),
+        ([*GOOD[:1], written("totals", {"total": ["amount"]}), *GOOD[2:]], {}, "Not all was seen"),
+        ([*GOOD[:1], written("totals", {"total": ["id"]}, (ORDERS,)), *GOOD[2:]], {}, "Not all was seen"),
+        ([*GOOD[:2], GOOD[3]], {}, "Not all was seen"),
+        (GOOD[:3], {}, "Not all was seen"),
+        ([*GOOD[:3], written("lines", {})], {}, "Not all was seen"),
     ],
 )
 def test_each_fault_is_a_problem(told: list[dict[str, Any]], facts: dict[str, Any], problem: str) -> None:
@@ -86,7 +89,9 @@ def test_a_job_that_never_began() -> None:
 
 def test_a_function_that_could_not_run_is_no_problem() -> None:
     report = judged(
-        GOOD[:2], done=[check.READ, check.WROTE, check.RDD], skipped={check.FUNCTION: "No module named 'pandas'"}
+        [*GOOD[:2], GOOD[3]],
+        done=[check.READ, check.WROTE, check.RDD],
+        skipped={check.FUNCTION: "No module named 'pandas'"},
     )
     assert report.right
     assert report.steps[0] == check.Step(check.FUNCTION, "skipped", "No module named 'pandas'")

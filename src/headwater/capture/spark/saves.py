@@ -1,0 +1,90 @@
+"""Report RDDs that a Python program saves: Spark tells its listeners of jobs, and not of their outputs, so the methods of PySpark are wrapped.
+
+A save is a run like a query's: START before it, COMPLETE or FAIL after it. Never raises, and passes on what the save itself raises.
+"""
+
+import contextlib
+import functools
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from headwater.capture.spark.analysis import UNSEEN, Analysis
+from headwater.capture.spark.commands import CREATE, Write
+from headwater.capture.spark.datasets import Dataset, Leaves, of_rdd, where_pair
+from headwater.model import names
+
+log = logging.getLogger("headwater")
+
+_OUTPUT = "mapreduce.output.fileoutputformat.outputdir"
+_FORMATS = {
+    "saveAsTextFile": "text",
+    "saveAsPickleFile": "pickle",
+    "saveAsSequenceFile": "sequence",
+    "saveAsHadoopFile": "",
+    "saveAsNewAPIHadoopFile": "",
+    "saveAsHadoopDataset": "",
+    "saveAsNewAPIHadoopDataset": "",
+}
+
+
+class Saver(Protocol):
+    """What reports a save. `begin` returns what `finish` takes."""
+
+    def begin(self, write: Write, found: Analysis, description: str, started: int) -> Any: ...
+
+    def finish(self, begun: Any, failure: BaseException | None) -> None: ...
+
+
+def follow(saver_of: Callable[[Any], Saver | None]) -> None:
+    """Wrap PySpark's methods that save an RDD, once. `saver_of`: from a SparkContext to what reports for it, if anything does."""
+    from pyspark.rdd import RDD
+
+    for name in _FORMATS:
+        original = getattr(RDD, name)
+        if not hasattr(original, "headwater"):
+            setattr(RDD, name, _wrapped(name, original, saver_of))
+
+
+def _wrapped(name: str, original: Any, saver_of: Callable[[Any], Saver | None]) -> Any:
+    @functools.wraps(original)
+    def save(self: Any, *args: Any, **kwargs: Any) -> Any:
+        saver = begun = None
+        try:
+            saver = saver_of(self.ctx)
+            given = args[0] if args else kwargs.get("path", kwargs.get("conf"))
+            place = given.get(_OUTPUT) or given.get("mapred.output.dir") if isinstance(given, dict) else given
+            if saver is not None and place:
+                write, found = _write(self, str(place), _FORMATS[name]), _analysis(self)
+                begun = saver.begin(write, found, f"{name} {place}", time.time_ns() // 1_000_000)
+        except Exception as error:  # noqa: BLE001 - capture never harms its host
+            log.warning(
+                "headwater capture: a saved RDD was not captured: %s: %s", type(error).__name__, str(error)[:300]
+            )
+        failure: BaseException | None = None
+        try:
+            return original(self, *args, **kwargs)
+        except BaseException as error:
+            failure = error
+            raise
+        finally:
+            if saver is not None and begun is not None:
+                with contextlib.suppress(Exception):
+                    saver.finish(begun, failure)
+
+    save.headwater = True  # type: ignore[attr-defined]
+    return save
+
+
+def _write(rdd: Any, place: str, storage: str) -> Write:
+    """Return the write to a place, which is made whole as Hadoop makes it."""
+    jpath = rdd.ctx._jvm.org.apache.hadoop.fs.Path(place)
+    whole = jpath.getFileSystem(rdd.ctx._jsc.hadoopConfiguration()).makeQualified(jpath)
+    return Write(Dataset(*where_pair(names.from_location(str(whole.toString()))), [], storage), CREATE)
+
+
+def _analysis(rdd: Any) -> Analysis:
+    # A pipelined RDD is not in the JVM yet; the one that it reads is, and depends on the same files.
+    jrdd = getattr(rdd, "_prev_jrdd", None) or rdd._jrdd
+    return Analysis(Leaves({"rdd": of_rdd(jrdd.rdd())}), warnings=[UNSEEN], opaque=True)
