@@ -30,7 +30,7 @@ _FORMATS = {
 
 
 class Saver(Protocol):
-    """What reports a save. `begin` returns what `finish` takes."""
+    """The reporter of saves. `begin` returns what `finish` takes."""
 
     def begin(self, write: Write, found: Analysis, description: str, started: int) -> Any: ...
 
