@@ -32,6 +32,12 @@ export function NodeLink({ id, label, tab, children }: Props) {
         {inside}
       </Link>
     );
+  if (id.startsWith("instances:"))
+    return (
+      <Link className="node-link" title={id} to="/schedules/$entity" params={{ entity: bareName(id) }}>
+        {inside}
+      </Link>
+    );
   return (
     <span className="node-link" title={id}>
       {inside}

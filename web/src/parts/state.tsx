@@ -29,6 +29,7 @@ const LOOKS: Record<string, Look> = {
   passing: { word: "passing", tone: "good", shape: CIRCLE, filled: true },
   failing: { word: "failing", tone: "bad", shape: TRIANGLE, filled: true },
   stalled: { word: "stalled", tone: "warn", shape: DIAMOND, filled: false },
+  lost: { word: "lost", tone: "warn", shape: DIAMOND, filled: false },
   wrong: { word: "wrong", tone: "bad", shape: DIAMOND, filled: true },
   doubted: { word: "doubted", tone: "warn", shape: DIAMOND, filled: false },
   checks: { word: "checks", tone: "bad", shape: TRIANGLE, filled: false },

@@ -1,62 +1,111 @@
-// Now: what failed, is late or wrong, each counted, with the worst of each and the owner.
+// Now: what is wrong, failed, doubted or late, the worst first; who fell silent; events with warnings; how much of the lineage is known.
 import { Link } from "@tanstack/react-router";
+import type { Answer } from "../../api/client.ts";
 import { useAsk } from "../../api/queries.ts";
-import { plural } from "../../format.ts";
+import { count, plural } from "../../format.ts";
 import { Answered } from "../../parts/answered.tsx";
+import { Command } from "../../parts/message.tsx";
 import { Section } from "../../parts/page.tsx";
 import { lookOf, StateMark } from "../../parts/state.tsx";
+import { When } from "../../parts/when.tsx";
 import { IncidentLine } from "../incidents/incident-line.tsx";
 
+type Overview = Answer<"/api/v2/overview">;
+
 export function IncidentBand() {
-  const incidents = useAsk("/api/v2/open-incidents", { query: { limit: 8 } }, { every: 60_000 });
-  const warned = useAsk("/api/v2/producers");
+  const overview = useAsk("/api/v2/overview", { query: { limit: 8 } }, { every: 60_000 });
   return (
     <Section title="Now" beside={<Link to="/incidents">All incidents</Link>}>
-      <Answered of={incidents}>
-        {({ total, counts, incidents: rows }) => (
-          <>
-            <ul className="lights">
-              {Object.entries(counts).map(([kind, n]) => (
-                <li key={kind}>
-                  <Link to="/incidents" search={{ kind }} className={n ? "light" : "light is-quiet"}>
-                    <StateMark state={n ? kind : "completed"} />
-                    <b>{n}</b> {lookOf(kind).word}
-                  </Link>
-                </li>
-              ))}
-              <Unread producers={warned.data?.producers} />
-            </ul>
-            {rows.length === 0 ? (
-              <p className="calm">Nothing needs you now: no run failed, nothing is late, nothing is wrong.</p>
-            ) : (
-              <ul className="incident-list">
-                {rows.map((incident) => (
-                  <IncidentLine key={`${incident.kind} ${incident.id}`} incident={incident} />
+      <Answered of={overview}>
+        {({ incidents, first, events, silent, more_silent, coverage }) => {
+          const more = Object.values(incidents).reduce((sum, n) => sum + n, 0) - first.length;
+          return (
+            <>
+              <ul className="lights">
+                {Object.entries(incidents).map(([kind, n]) => (
+                  <li key={kind}>
+                    <Link to="/incidents" search={{ kind }} className={n ? "light" : "light is-quiet"}>
+                      <StateMark state={n ? kind : "completed"} />
+                      <b>{n}</b> {lookOf(kind).word}
+                    </Link>
+                  </li>
                 ))}
+                <Warned warnings={events.warnings} />
               </ul>
-            )}
-            {total > rows.length && (
-              <p className="soft">
-                {plural(total - rows.length, "more", "more")}: <Link to="/incidents">see all</Link>
-              </p>
-            )}
-          </>
-        )}
+              {first.length === 0 ? (
+                <p className="calm">
+                  Nothing needs you now: no run failed or fell silent, nothing is late, doubted or wrong.
+                </p>
+              ) : (
+                <ul className="incident-list">
+                  {first.map((incident) => (
+                    <IncidentLine key={`${incident.kind} ${incident.id}`} incident={incident} />
+                  ))}
+                </ul>
+              )}
+              {more > 0 && (
+                <p className="soft">
+                  {plural(more, "more", "more")}: <Link to="/incidents">see all</Link>
+                </p>
+              )}
+              <Silent sources={silent} more={more_silent} />
+              <Known coverage={coverage} />
+            </>
+          );
+        }}
       </Answered>
     </Section>
   );
 }
 
-/** Events that came with a warning, in the last seven days. */
-function Unread({ producers }: { producers?: readonly { events: number; warned: number }[] }) {
-  if (!producers) return null;
-  const n = producers.reduce((sum, one) => sum + Math.round(one.events * one.warned), 0);
+/** Warnings about events that arrived in the last seven days. */
+function Warned({ warnings }: { warnings: Overview["events"]["warnings"] }) {
+  const n = Object.values(warnings).reduce((sum, each) => sum + each, 0);
+  const codes = Object.entries(warnings).map(([code, times]) => `${code}: ${times}`);
   return (
     <li>
-      <Link to="/events/{-$tab}" params={{ tab: "producers" }} className={n ? "light" : "light is-quiet"}>
+      <Link
+        to="/events/{-$tab}"
+        params={{ tab: "producers" }}
+        className={n ? "light" : "light is-quiet"}
+        title={codes.join("\n") || undefined}
+      >
         <StateMark state={n ? "late" : "completed"} />
-        <b>{n}</b> events with warnings
+        <b>{count(n)}</b> {n === 1 ? "warning" : "warnings"} about events
       </Link>
     </li>
+  );
+}
+
+function Silent({ sources, more }: { sources: Overview["silent"]; more: number }) {
+  if (sources.length === 0) return null;
+  return (
+    <>
+      <h3>Fell silent</h3>
+      <ul className="list" aria-label="Producers and syncs that fell silent">
+        {sources.map((source) => (
+          <li key={`${source.kind} ${source.id}`}>
+            <span>
+              <StateMark state="stalled" /> {source.text} {source.look && <Command text={source.look} />}
+            </span>
+            <small className="soft">
+              <When at={source.since} />
+            </small>
+          </li>
+        ))}
+      </ul>
+      {more > 0 && <p className="soft">and {plural(more, "more", "more")}</p>}
+    </>
+  );
+}
+
+function Known({ coverage }: { coverage: Overview["coverage"] }) {
+  if (coverage.datasets === 0) return null;
+  return (
+    <p className="soft">
+      Of {plural(coverage.datasets, "dataset")}, {count(coverage.written)} {coverage.written === 1 ? "is" : "are"}{" "}
+      written by a job, {count(coverage.with_columns)} of these with known columns. {count(coverage.reporting)} of{" "}
+      {plural(coverage.jobs, "job")} {coverage.reporting === 1 ? "reports" : "report"} inputs or outputs.
+    </p>
   );
 }

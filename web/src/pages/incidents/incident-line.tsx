@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { Answer } from "../../api/client.ts";
 import { plural } from "../../format.ts";
 import { Command } from "../../parts/message.tsx";
-import { NodeLink } from "../../parts/node-link.tsx";
+import { NodeLink, RunLink } from "../../parts/node-link.tsx";
 import { State } from "../../parts/state.tsx";
 import { When } from "../../parts/when.tsx";
 
@@ -25,6 +25,7 @@ export function IncidentLine({ incident, full = false }: { incident: Incident; f
             since <When at={incident.since} />
           </span>
         )}
+        <Caused incident={incident} />
         {incident.hit.length > 0 && <span>{plural(incident.hit.length, "more is hit", "more are hit")}</span>}
         <span>{incident.owners.length ? incident.owners.join(", ") : <span className="soft">no owner</span>}</span>
       </span>
@@ -40,10 +41,33 @@ export function IncidentLine({ incident, full = false }: { incident: Incident; f
               ))}
             </ul>
           )}
-          <Command text={incident.look} />
+          <span>
+            To mend it:{" "}
+            {incident.plan.startsWith("headwater ") ? <Command text={incident.plan} /> : <span>{incident.plan}</span>}
+          </span>
+          <span>
+            To see more: <Command text={incident.look} />
+          </span>
         </span>
       )}
     </li>
+  );
+}
+
+/** The first cause upstream, where it is something else than the subject of the line. */
+function Caused({ incident: { id, cause } }: { incident: Incident }) {
+  if (cause.id === id || !cause.label) return null;
+  return (
+    <span>
+      cause:{" "}
+      {cause.kind === "run" ? (
+        <RunLink id={cause.id}>run of {cause.label}</RunLink>
+      ) : cause.kind === "version" && id.startsWith("dataset:") ? (
+        <NodeLink id={id} label={`version of ${cause.label}`} tab="versions" />
+      ) : (
+        <NodeLink id={cause.id} label={cause.label} />
+      )}
+    </span>
   );
 }
 

@@ -19,7 +19,7 @@ export function IncidentsPage() {
   return (
     <Page
       title="Incidents"
-      lede="What failed, is late or wrong, each under its first cause, with who is hit and who owns it."
+      lede="What failed, fell silent, is late, doubted or wrong, each under its first cause, with who is hit, who owns it and what mends it. An entry ends by itself with the next good run."
     >
       <nav className="choices" aria-label="Kinds of incidents">
         <Link to="/incidents" search={{ kind: undefined }} className="choice" aria-current={!kind ? "page" : undefined}>
@@ -41,7 +41,7 @@ export function IncidentsPage() {
         <Answered of={list} lines={6}>
           {({ incidents, total }) =>
             incidents.length === 0 ? (
-              <Empty title="Nothing is open">No run failed, nothing is late, nothing is wrong.</Empty>
+              <Empty title="Nothing is open">No run failed or fell silent, nothing is late, doubted or wrong.</Empty>
             ) : (
               <>
                 <ul className="incident-list">

@@ -49,6 +49,7 @@ export function explainEdge(edge: Edge, names: ReadonlyMap<string, string>): str
   const lines = [`${name(edge.source)} → ${name(edge.target)}`];
   if (edge.count > 1) lines.push(`${plural(edge.count, "edge")} drawn as one`);
   lines.push(`${relationWord(edge.relation)} · ${originWord(edge.origin)}`);
+  if (edge.intermittent) lines.push("not by every run: some of the job's latest runs reported it, others did not");
   for (const claim of edge.claims.slice(0, 4))
     lines.push(
       `${claim.by ? name(claim.by) : "a person"}: ${evidenceWord(claim.evidence)}${claim.since ? `, since ${exact(claim.since)}` : ""}`,
