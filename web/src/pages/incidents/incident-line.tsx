@@ -43,7 +43,11 @@ export function IncidentLine({ incident, full = false }: { incident: Incident; f
           )}
           <span>
             To mend it:{" "}
-            {incident.plan.startsWith("headwater ") ? <Command text={incident.plan} /> : <span>{incident.plan}</span>}
+            {incident.plan.startsWith("headwater ") && incident.kind !== "doubted" ? (
+              <Command text={incident.plan} />
+            ) : (
+              <span className={incident.kind === "doubted" ? "mono small" : undefined}>{incident.plan}</span>
+            )}
           </span>
           <span>
             To see more: <Command text={incident.look} />

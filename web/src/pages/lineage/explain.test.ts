@@ -32,6 +32,10 @@ test("what rests on a guess says so", () => {
   expect(explainEdge(guess, new Map())[2]).toContain("guessed from when a run began");
 });
 
+test("an edge that only some runs reported says so", () => {
+  expect(explainEdge({ ...edge, intermittent: true }, new Map())[2]).toContain("not by every run");
+});
+
 test("a column link says how the column was made and by which job", () => {
   const link = {
     source: "dataset:n:a",
