@@ -6,6 +6,7 @@ TRANSFORMATION, COALESCE takes a value of every argument, a window's partition a
 an aggregate's FILTER is CONDITIONAL and its ORDER BY is SORT, hashing masks. A construct it does not know is TRANSFORMATION of all in it.
 """
 
+import re
 from typing import Any
 
 from sqlglot import exp
@@ -159,6 +160,20 @@ def _ordered_argument(_context: Context, node: Any, use: int, stack: Stack, _res
     """`f(x ORDER BY y)`: the parser hangs x below the order."""
     push(stack, node.args.get("this"), use)
     push(stack, node.args.get("expressions"), below_use(use, SORT))
+
+
+def _combined(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+    """ClickHouse's combinators: `sumIf(x, condition)` is `sum(x) FILTER (WHERE condition)`."""
+    args = node.args
+    arguments = [*(args.get("params") or args.get("expressions") or ())]
+    if len(arguments) > 1 and _IF.search(str(node.this)):
+        push(stack, arguments.pop(), below_use(use, CONDITIONAL))
+    push(stack, arguments, below_use(use, AGGREGATED))
+    if args.get("params"):
+        push(stack, args.get("expressions"), below_use(use, AGGREGATED))
+
+
+_IF = re.compile(r"If(?![a-z])")
 
 
 def _having_max(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
@@ -340,4 +355,5 @@ _HOW: dict[type, Any] = {
     exp.Table: _table,
     exp.Parameter: _parameter,
     exp.Struct: TRANSFORMED,
+    **dict.fromkeys((exp.CombinedAggFunc, exp.CombinedParameterizedAgg), _combined),
 }
