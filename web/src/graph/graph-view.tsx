@@ -433,6 +433,7 @@ export function GraphView(props: GraphViewProps) {
         columns={columns}
         indirect={indirect}
         states={hasStates}
+        intermittent={graph.edges.some((edge) => edge.intermittent)}
         dotted={props.dotted ?? "declared"}
         lens={props.legend}
       />

@@ -4,6 +4,8 @@ interface Props {
   indirect: boolean;
   /** Whether any node has a state. */
   states: boolean;
+  /** Whether only some runs reported an edge that is drawn. */
+  intermittent: boolean;
   /** What a dotted edge means. */
   dotted: string;
   lens: readonly { tint: string; word: string }[] | null;
@@ -11,7 +13,7 @@ interface Props {
 
 const STATES = ["completed", "failed", "running", "aborted"];
 
-export function Legend({ columns, indirect, states, dotted, lens }: Props) {
+export function Legend({ columns, indirect, states, intermittent, dotted, lens }: Props) {
   if (lens)
     return (
       <ul className="legend" aria-label="Legend">
@@ -27,6 +29,7 @@ export function Legend({ columns, indirect, states, dotted, lens }: Props) {
     <ul className="legend" aria-label="Legend">
       <Stroke className="edge" label="observed" />
       <Stroke className="edge" dash="1.5 4" label={dotted} />
+      {intermittent && <Stroke className="edge" dash="9 3" label="not by every run" />}
       {columns && <Stroke className="link" label="column" />}
       {columns && indirect && <Stroke className="indirect" dash="5 3" label="indirect (filter, join)" />}
       {states &&

@@ -36,6 +36,8 @@ export interface GraphEdge {
   source: string;
   target: string;
   declared: boolean;
+  /** Only some of the job's latest runs reported it; absent: false. */
+  intermittent?: boolean;
   /** Of two times compared: what became of it. */
   change: "added" | "gone" | "changed" | null;
   /** How many edges are drawn as this one; absent: itself alone. */

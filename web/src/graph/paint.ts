@@ -55,10 +55,18 @@ export interface WireSet {
   byKey: ReadonlyMap<string, Wire>;
 }
 
-const KINDS: readonly WireKind[] = ["declared", "edge", "indirect", "link", "gone", "added"];
+const KINDS: readonly WireKind[] = ["declared", "intermittent", "edge", "indirect", "link", "gone", "added"];
 
 export function wireSet(wires: readonly Wire[]): WireSet {
-  const kinds: Record<WireKind, Wire[]> = { declared: [], edge: [], indirect: [], link: [], added: [], gone: [] };
+  const kinds: Record<WireKind, Wire[]> = {
+    declared: [],
+    intermittent: [],
+    edge: [],
+    indirect: [],
+    link: [],
+    added: [],
+    gone: [],
+  };
   const byKey = new Map<string, Wire>();
   for (const wire of wires) {
     kinds[wire.kind].push(wire);
@@ -92,7 +100,7 @@ export function paint(
     const all = wires.kinds[kind];
     if (all.length === 0) continue;
     // Far out lines run together, and under column links the edges of whole nodes are the background.
-    const faint = view.k < 0.25 || (hasLinks && (kind === "edge" || kind === "declared"));
+    const faint = view.k < 0.25 || (hasLinks && (kind === "edge" || kind === "declared" || kind === "intermittent"));
     context.globalAlpha = tracing ? 0.16 : faint ? 0.5 : 1;
     context.strokeStyle = strokeOf(kind, ink);
     context.fillStyle = context.strokeStyle;
@@ -134,7 +142,15 @@ const outside = (wire: Wire, region: Region) =>
   wire.right < region.left || wire.left > region.right || wire.bottom < region.top || wire.top > region.bottom;
 
 export function dash(kind: WireKind): number[] {
-  return kind === "declared" ? [1.5, 5] : kind === "indirect" ? [6, 4] : kind === "gone" ? [8, 5] : [];
+  return kind === "declared"
+    ? [1.5, 5]
+    : kind === "indirect"
+      ? [6, 4]
+      : kind === "gone"
+        ? [8, 5]
+        : kind === "intermittent"
+          ? [14, 4]
+          : [];
 }
 
 /** Under this a curve is as good as its chord. */

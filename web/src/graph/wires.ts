@@ -2,11 +2,11 @@
 import { HEAD_HEIGHT, rowAnchor } from "./card-size.ts";
 import type { Scene } from "./scene.ts";
 
-export type WireKind = "edge" | "declared" | "link" | "indirect" | "added" | "gone";
+export type WireKind = "edge" | "declared" | "intermittent" | "link" | "indirect" | "added" | "gone";
 
 export interface Wire {
   kind: WireKind;
-  /** Index into graph.edges (edge, declared) or links (link, indirect). */
+  /** Index into graph.edges (edge, declared, intermittent) or links (link, indirect). */
   index: number;
   /** x, y of the start, then six numbers for each cubic. */
   curve: Float64Array;
@@ -35,7 +35,13 @@ export function wiresOf(scene: Scene): Wire[] {
     const curve = layout.reversed[e] ? around(from, to) : through([from, ...bends(scene, e, 0), to]);
     wires.push(
       wire(
-        edge.change === "added" || edge.change === "gone" ? edge.change : edge.declared ? "declared" : "edge",
+        edge.change === "added" || edge.change === "gone"
+          ? edge.change
+          : edge.declared
+            ? "declared"
+            : edge.intermittent
+              ? "intermittent"
+              : "edge",
         e,
         curve,
       ),

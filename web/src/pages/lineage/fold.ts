@@ -57,7 +57,10 @@ export function foldJobs(answer: LineageAnswer, open: ReadonlySet<string>, all: 
     const key = `${source}\n${target}`;
     const before = edges.get(key);
     if (!before) edges.set(key, { ...edge, source, target });
-    else if ((edge.last_seen ?? "") > (before.last_seen ?? "")) before.last_seen = edge.last_seen;
+    else {
+      before.intermittent &&= edge.intermittent;
+      if ((edge.last_seen ?? "") > (before.last_seen ?? "")) before.last_seen = edge.last_seen;
+    }
   }
   return {
     nodes: shown,

@@ -91,6 +91,7 @@ export function groupNodes(graph: DrawnGraph, by: GroupBy, open: ReadonlySet<str
     else {
       before.count += count;
       before.declared &&= edge.declared;
+      before.intermittent &&= edge.intermittent;
       if (before.change !== edge.change) before.change = "changed";
     }
   }

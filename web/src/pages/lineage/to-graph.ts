@@ -26,6 +26,7 @@ export function graphOf(
       source: edge.source,
       target: edge.target,
       declared: edge.origin !== "OBSERVED",
+      intermittent: edge.intermittent,
       change: changes.get(edgeKey(edge)) ?? null,
       count: edge.count,
     })),
