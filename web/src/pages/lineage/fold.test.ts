@@ -68,3 +68,14 @@ test("a parent that is the start stands among its children's lineage", () => {
   const folded = foldJobs(rooted, new Set(), false);
   expect(folded.edges.at(-1)).toMatchObject({ source: "dataset:n:c", target: "job:n:q" });
 });
+
+test("a folded edge is of some runs only if each that it stands for is", () => {
+  const shown = (...seen: boolean[]) => {
+    const edges = [edge("dataset:n:a", "job:n:p.x"), edge("dataset:n:a", "job:n:p.y")];
+    const some = edges.map((one, n) => ({ ...one, intermittent: seen[n] }));
+    const folded = foldJobs({ ...answer, edges: some } as unknown as LineageAnswer, new Set(), false);
+    return folded.edges.map((one) => one.intermittent);
+  };
+  expect(shown(true, true)).toEqual([true]);
+  expect(shown(true, false)).toEqual([false]);
+});
