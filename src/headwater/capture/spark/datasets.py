@@ -260,7 +260,7 @@ def _other(
 
 
 def _files(paths: list[str], fields: list[dict[str, Any]], storage: str) -> list[Dataset]:
-    found = dict.fromkeys(names.from_location(path) for path in paths if path and snapshots.LOG not in path)
+    found = dict.fromkeys(names.from_location(path) for path in paths if path and snapshots.LOG not in f"{path}/")
     if len(found) > MOST_PATHS:
         found = dict.fromkeys(names.DatasetName(n.namespace, n.name.rsplit("/", 1)[0] or "/") for n in found)
     return [Dataset(*where_pair(name), fields, storage) for name in list(found)[:MOST_PATHS]]
