@@ -33,10 +33,10 @@ repair: $(STAMP) web ## ten wrong hours in the flights of make demo: exactly wha
 tour: $(STAMP) web ## one world of datasets, told five times, each answer checked
 	@scripts/tour
 
-check: $(STAMP) ## lint, types, layering, fast tests (one to two minutes)
+check: $(STAMP) ## lint, types, layering, fast tests (about a minute)
 	@scripts/test --check
 
-test: $(STAMP) ## every check and the whole suite (about half an hour)
+test: $(STAMP) ## every check and the whole suite (some twenty minutes)
 	@scripts/test
 
 soak: $(STAMP) ## what takes hours: the suite's long versions, one by one; goes on where it was stopped

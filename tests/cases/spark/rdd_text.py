@@ -12,8 +12,8 @@ spark.read.parquet(f"{land}/people").repartition(2, "city").rdd.map(lambda row: 
     f"{out}/names"
 )
 sc.parallelize([1, 2]).saveAsTextFile(path=f"{out}/numbers")
-counts.toDF("word string, n int").write.parquet(f"{out}/out")
 try:
     counts.saveAsTextFile(f"{out}/counts")
 except Exception:
     pass
+counts.toDF("word string, n int").write.parquet(f"{out}/out")
