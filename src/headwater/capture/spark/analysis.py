@@ -17,7 +17,7 @@ from headwater.capture.spark.datasets import Catalog, Dataset, Leaves
 from headwater.capture.spark.dependencies import Dependencies, TooMany
 from headwater.capture.spark.plan import Node
 
-UNSEEN = "the columns of an RDD are not seen: all that is known is which files it reads"
+UNSEEN = "the columns of an RDD are not seen, and of its inputs only files are"
 
 
 class Analysis(msgspec.Struct):

@@ -117,14 +117,14 @@ def check(
             code, output = done.returncode, done.stderr + done.stdout
         except subprocess.TimeoutExpired:
             code, output = -1, f"the job had not ended after {seconds:.0f} seconds"
-        told = [msgspec.json.decode(line) for line in events.read_bytes().splitlines()] if events.exists() else []
+        reported = [msgspec.json.decode(line) for line in events.read_bytes().splitlines()] if events.exists() else []
         known = msgspec.json.decode(facts.read_bytes(), type=_Facts) if facts.exists() else None
     ended = (
         None
         if code == 0 and known is not None
         else "\n".join(output.strip().splitlines()[-_LAST_LINES:]) or f"exit code {code}"
     )
-    return _judged(configured, told, known, ended)
+    return _judged(configured, reported, known, ended)
 
 
 def _environment(env: Mapping[str, str], configured: Destination, events: Path) -> dict[str, str]:
@@ -138,7 +138,7 @@ def _environment(env: Mapping[str, str], configured: Destination, events: Path) 
     return changed | {CAPTURE: "spark", "HEADWATER_URL": ",".join([*sent, f"file://{events}"])}
 
 
-def _judged(configured: Destination, told: list[dict[str, Any]], facts: _Facts | None, ended: str | None) -> Report:
+def _judged(configured: Destination, reported: list[dict[str, Any]], facts: _Facts | None, ended: str | None) -> Report:
     problems = []
     if ended is not None:
         problems.append("The job failed: capture is not to blame, but nothing can be checked until it runs.")
@@ -155,11 +155,11 @@ def _judged(configured: Destination, told: list[dict[str, Any]], facts: _Facts |
         problems.append(
             f"Events are sent nowhere: {configured.source} says {configured.transport}. Set HEADWATER_URL to the server's address."
         )
-    steps = _steps(told, facts)
+    steps = _steps(reported, facts)
     if any(step.state == "not seen" for step in steps):
         problems.append("Not all was seen that should be: report this with the versions above.")
-    run = next((event["run"]["runId"] for event in told if event["job"]["name"] == APPLICATION), None)
-    return Report(facts.setting if facts is not None else None, run, len(told), steps, sent, problems, ended)
+    run = next((event["run"]["runId"] for event in reported if event["job"]["name"] == APPLICATION), None)
+    return Report(facts.setting if facts is not None else None, run, len(reported), steps, sent, problems, ended)
 
 
 # The steps of the job.
@@ -169,51 +169,30 @@ FUNCTION = "a pandas function"
 RDD = "an RDD: text lines, read and written"
 
 
-def _steps(told: list[dict[str, Any]], facts: _Facts | None) -> list[Step]:
+def _steps(reported: list[dict[str, Any]], facts: _Facts | None) -> list[Step]:
     """The steps of the job, each with what was seen of it."""
     if facts is None:
         return []
-    complete = [event for event in told if event["eventType"] == "COMPLETE"]
+    complete = [event for event in reported if event["eventType"] == "COMPLETE"]
     by_output = {
         output["name"].rstrip("/").rpartition("/")[2]: (event, output)
         for event in complete
         for output in event.get("outputs", ())
     }
+    totals, scores, lines = (by_output.get(name) for name in ("totals", "scores", "lines"))
+    fields = [field["name"] for field in _input(totals, "orders").get("schema", {}).get("fields", ())]
+    read_by_lines = lines is not None and any(one["name"].endswith("/orders") for one in lines[0].get("inputs", ()))
+    columns = f"columns {', '.join(fields)}" if fields else "no columns"
+    judged = {
+        READ: (set(fields) == {"id", "amount", "region"}, columns, columns),
+        WROTE: (_feeds(totals, "total") == {"amount"}, "total comes from amount", "total has no source column"),
+        FUNCTION: (bool(_feeds(scores, "score")), "from all columns: a function's inside is not seen", "no columns"),
+        RDD: (read_by_lines, "its files; its columns are not seen", "no files"),
+    }
     found = [Step(does, "skipped", why) for does, why in facts.skipped.items()]
-    totals, scores = by_output.get("totals"), by_output.get("scores")
     for does in facts.done:
-        if does == READ:
-            fields = [field["name"] for field in _input(totals, "orders").get("schema", {}).get("fields", ())]
-            good = set(fields) == {"id", "amount", "region"}
-            found.append(
-                Step(does, "seen" if good else "not seen", f"columns {', '.join(fields)}" if fields else "no columns")
-            )
-        elif does == WROTE:
-            good = _feeds(totals, "total") == {"amount"}
-            found.append(
-                Step(
-                    does,
-                    "seen" if good else "not seen",
-                    "total comes from amount" if good else "total has no source column",
-                )
-            )
-        elif does == FUNCTION:
-            feeding = _feeds(scores, "score")
-            found.append(
-                Step(
-                    does,
-                    "seen" if feeding else "not seen",
-                    "from all columns: a function's inside is not seen" if feeding else "no columns",
-                )
-            )
-        elif does == RDD:
-            lines = by_output.get("lines")
-            good = lines is not None and any(one["name"].endswith("/orders") for one in lines[0].get("inputs", ()))
-            found.append(
-                Step(
-                    does, "seen" if good else "not seen", "its files; its columns are not seen" if good else "no files"
-                )
-            )
+        good, seen, missing = judged[does]
+        found.append(Step(does, "seen" if good else "not seen", seen if good else missing))
     return found
 
 

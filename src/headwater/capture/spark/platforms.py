@@ -1,7 +1,7 @@
 """The settings that switch capture on, for each platform that runs Spark. Pure.
 
-Each way sets the same few environment variables in the driver's Python, and puts Headwater into it; platforms differ in how they spell that. The
-spellings are the vendors' published ones; `Platform.tried` says which of them were run by us.
+Each way sets the same few environment variables in the driver's Python, and puts Headwater into it; platforms differ in how they spell that.
+`Platform.tried` says of each spelling whether it was run, looked up, or neither.
 """
 
 import shlex
@@ -55,6 +55,9 @@ class Step(msgspec.Struct, frozen=True):
     syntax: str = "sh"
 
 
+_INSTALL = Step("Install capture into the Python that runs the driver.", f"pip install {DISTRIBUTION}")
+
+
 class Platform(msgspec.Struct, frozen=True):
     """`tried`: how far its settings were run, and where the rest is from."""
 
@@ -87,7 +90,7 @@ def _submit(target: Target) -> Platform:
         "submit",
         "spark-submit, pyspark and python (client mode)",
         (
-            Step("Install capture into the Python that runs the driver.", f"pip install {DISTRIBUTION}"),
+            _INSTALL,
             Step("Set the variables, and start the program as before.", f"{_exports(target)}\nspark-submit job.py"),
         ),
         "Run in the tests with spark-submit and python, on local[*] and a standalone cluster.",
@@ -112,7 +115,7 @@ def _yarn(target: Target) -> Platform:
                 f"{_exports(target)}\nspark-submit --master yarn job.py",
             ),
         ),
-        "An environment with the wheel alone is run in the tests. The settings are from Spark's documentation of YARN; no YARN was run.",
+        "An environment with the wheel alone is run in the tests. The settings' names are in Spark 4.3's own code; no YARN was run.",
     )
 
 
@@ -130,7 +133,7 @@ def _kubernetes(target: Target) -> Platform:
                 "  local:///opt/app/job.py",
             ),
         ),
-        "The names of settings are from Spark's documentation of Kubernetes. No Kubernetes was run.",
+        "The settings' names are in Spark 4.3's own code; no Kubernetes was run.",
     )
 
 
@@ -177,7 +180,7 @@ def _emr(target: Target) -> Platform:
                 f"--conf spark.archives=s3://BUCKET/{_ARCHIVE} \\\n{_conf('spark.emr-serverless.driverEnv.', serverless)}",
             ),
         ),
-        "The classifications and the prefix are from AWS's documentation. No EMR was run. The release's Python must be 3.11 or newer.",
+        "No EMR was run, and its spellings were not looked up: check them against AWS's documentation. The release's Python must be 3.11 or newer.",
     )
 
 
@@ -207,7 +210,7 @@ def _dataproc(target: Target) -> Platform:
                 f"  --properties {_properties(serverless)}",
             ),
         ),
-        "The prefixes of properties are from Google's documentation. No Dataproc was run.",
+        "The serverless prefix is from Google's documentation. The cluster's were not looked up: check them against it. No Dataproc was run.",
     )
 
 
@@ -270,7 +273,7 @@ def _notebook(target: Target) -> Platform:
                 "json",
             ),
         ),
-        "`attach` is run in the tests; the field is from Jupyter's documentation.",
+        "`attach` is run in the tests; Jupyter was not.",
     )
 
 
@@ -280,7 +283,7 @@ def _airflow(target: Target) -> Platform:
         "airflow",
         "Airflow",
         (
-            Step("Install capture into the Python that runs the driver.", f"pip install {DISTRIBUTION}"),
+            _INSTALL,
             Step(
                 "Client mode: variables of the operator. For other modes set what `--for yarn` or `--for kubernetes` prints in its `conf`.",
                 "SparkSubmitOperator(\n"
@@ -292,7 +295,7 @@ def _airflow(target: Target) -> Platform:
                 "python",
             ),
         ),
-        "The variables are run in the tests with spark-submit; the operators' parameters are from Airflow's documentation.",
+        "The variables are run in the tests with spark-submit. The operators were not run with them.",
     )
 
 
@@ -302,7 +305,7 @@ def _dagster(target: Target) -> Platform:
         "dagster",
         "Dagster",
         (
-            Step("Install capture into the Python that runs the driver.", f"pip install {DISTRIBUTION}"),
+            _INSTALL,
             Step(
                 "An asset that starts a program: its environment.",
                 "PipesSubprocessClient().run(\n"
@@ -312,7 +315,7 @@ def _dagster(target: Target) -> Platform:
             ),
             Step("An asset that makes the session itself.", _in_code(target), "python"),
         ),
-        "The call is from Dagster's documentation of Pipes; Dagster was not run.",
+        "Dagster was not run: check the call against its documentation of Pipes.",
     )
 
 

@@ -3,7 +3,6 @@
 A save is a run like a query's: START before it, COMPLETE or FAIL after it. Never raises, and passes on what the save itself raises.
 """
 
-import contextlib
 import functools
 import logging
 import time
@@ -70,8 +69,14 @@ def _wrapped(name: str, original: Any, saver_of: Callable[[Any], Saver | None]) 
             raise
         finally:
             if saver is not None and begun is not None:
-                with contextlib.suppress(Exception):
+                try:
                     saver.finish(begun, failure)
+                except Exception as error:  # noqa: BLE001 - capture never harms its host
+                    log.warning(
+                        "headwater capture: the end of a save was not captured: %s: %s",
+                        type(error).__name__,
+                        str(error)[:300],
+                    )
 
     save.headwater = True  # type: ignore[attr-defined]
     return save
