@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from headwater.model.lineage import ColumnInput, Transformation
 from headwater.model.moments import aware
 from headwater.model.names import DatasetName, JobName, bounded, job_name, normalised
 from headwater.model.statement import statement_kind
@@ -90,55 +89,6 @@ class _Offsets(msgspec.Struct):
     partitions: list[_PartitionOffset] | dict[str, int] | None = None
 
 
-class _Transformation(msgspec.Struct):
-    type: str = "DIRECT"
-    subtype: str | None = None
-    description: str | None = None
-    masking: bool | None = None
-
-
-class _InputField(msgspec.Struct, rename="camel"):
-    namespace: str
-    name: str
-    field: str | None = None
-    transformations: list[_Transformation] | None = None
-
-
-class _FieldLineage(msgspec.Struct, rename="camel"):
-    input_fields: list[_InputField] | None = None
-    transformation_type: str | None = None
-    transformation_description: str | None = None
-
-
-class _ColumnLineage(msgspec.Struct):
-    fields: dict[str, _FieldLineage] | None = None
-    dataset: list[_InputField] | None = None
-
-
-class _LineageInput(msgspec.Struct):
-    type: str = "DATASET"
-    namespace: str | None = None
-    name: str | None = None
-    field: str | None = None
-    transformations: list[_Transformation] | None = None
-
-
-class _LineageInputs(msgspec.Struct):
-    inputs: list[_LineageInput] | None = None
-
-
-class _LineageEntry(msgspec.Struct):
-    type: str = "DATASET"
-    namespace: str | None = None
-    name: str | None = None
-    inputs: list[_LineageInput] | None = None
-    fields: dict[str, _LineageInputs] | None = None
-
-
-class _Lineage(msgspec.Struct):
-    entries: list[_LineageEntry] | None = None
-
-
 class _Identifier(msgspec.Struct):
     namespace: str
     name: str
@@ -192,13 +142,6 @@ class _Subset(msgspec.Struct, rename="camel"):
     output_condition: _Condition | None = None
 
 
-class LineageEntry(msgspec.Struct, frozen=True):
-    """One target of an explicit lineage facet. `target`: None for the event's own job. `inputs`: target field ("" for the whole) to its inputs."""
-
-    target: DatasetName | JobName | None
-    inputs: dict[str, list[ColumnInput]]
-
-
 _schema = msgspec.json.Decoder(_Schema)
 _parent = msgspec.json.Decoder(_Parent)
 _version = msgspec.json.Decoder(_Version)
@@ -206,15 +149,12 @@ _storage = msgspec.json.Decoder(_Storage)
 _job_type = msgspec.json.Decoder(_JobType)
 _sql = msgspec.json.Decoder(_Sql)
 _offsets = msgspec.json.Decoder(_Offsets)
-_column_lineage = msgspec.json.Decoder(_ColumnLineage)
-_lineage = msgspec.json.Decoder(_Lineage)
 _symlinks = msgspec.json.Decoder(_Symlinks)
 _nominal = msgspec.json.Decoder(_Nominal)
 _data_source = msgspec.json.Decoder(_DataSource)
 _lifecycle = msgspec.json.Decoder(_Lifecycle)
 _statistics = msgspec.json.Decoder(_Statistics)
 _subset = msgspec.json.Decoder(_Subset)
-_dataset_lineage = msgspec.json.Decoder(_LineageEntry)
 
 
 def schema(body: bytes) -> list[Field]:
@@ -226,7 +166,7 @@ def schema(body: bytes) -> list[Field]:
 
 def _flatten(fields: list[_SchemaField], prefix: str, columns: list[Field], depth: int) -> None:
     for field in fields:
-        columns.append(Field(clean(prefix + field.name), _text(field.type), _text(field.description)))
+        columns.append(Field(clean(prefix + field.name), clean_or_none(field.type), clean_or_none(field.description)))
         if field.fields and depth < _DEEPEST:
             _flatten(field.fields, f"{prefix}{field.name}.", columns, depth + 1)
 
@@ -292,86 +232,6 @@ def streaming(body: bytes) -> bool:
 def statement(body: bytes) -> str | None:
     """The kind of the statement in a job's `sql` facet."""
     return statement_kind(_sql.decode(body).query)
-
-
-def column_lineage(body: bytes) -> dict[str, list[ColumnInput]]:
-    """The inputs of each field; under the key "" those of the dataset as a whole."""
-    read = _column_lineage.decode(body)
-    inputs: dict[str, list[ColumnInput]] = {}
-    for name, lineage in (read.fields or {}).items():
-        old_style = _old_style(lineage)
-        inputs[clean(name)] = [_input(item, old_style) for item in lineage.input_fields or []]
-    if read.dataset:
-        inputs[""] = [_input(item, None) for item in read.dataset]
-    return inputs
-
-
-def _old_style(lineage: _FieldLineage) -> Transformation | None:
-    """Before version 1-1-0, columnLineage had one transformation for the whole field."""
-    kind = lineage.transformation_type
-    if kind is None and lineage.transformation_description is None:
-        return None
-    masked = kind == "MASKED"
-    return Transformation(
-        "DIRECT",
-        "IDENTITY" if kind == "IDENTITY" else "TRANSFORMATION",
-        masked,
-        _text(lineage.transformation_description),
-    )
-
-
-def _input(item: _InputField, default: Transformation | None) -> ColumnInput:
-    transformations = tuple(_transformation(t) for t in item.transformations or [])
-    source = normalised(clean(item.namespace), clean(item.name))
-    return ColumnInput(source, clean(item.field or ""), transformations or ((default,) if default else ()))
-
-
-def _transformation(item: _Transformation) -> Transformation:
-    return Transformation(
-        clean(item.type).upper(), clean(item.subtype or "").upper(), bool(item.masking), _text(item.description)
-    )
-
-
-def job_lineage(body: bytes) -> list[LineageEntry]:
-    """Entries of a LineageJobFacet (OpenLineage §1.5). `inputs: []` is not dropped: it means "no tracked upstream"."""
-    return [_entry(entry) for entry in _lineage.decode(body).entries or []]
-
-
-def dataset_lineage(body: bytes) -> LineageEntry:
-    """The one entry of a LineageDatasetFacet; its target is the dataset that carries it, so `target` is None."""
-    return _entry(_dataset_lineage.decode(body))
-
-
-def _entry(entry: _LineageEntry) -> LineageEntry:
-    target: DatasetName | JobName | None = None
-    if entry.namespace and entry.name:
-        if entry.type.upper() == "JOB":
-            target = job_name(clean(entry.namespace), clean(entry.name))
-        else:
-            target = normalised(clean(entry.namespace), clean(entry.name))
-    elif entry.type.upper() != "JOB" and (entry.namespace or entry.name):
-        raise msgspec.ValidationError("a DATASET target needs namespace and name")
-    inputs: dict[str, list[ColumnInput]] = {}
-    if entry.inputs is not None:
-        inputs[""] = _lineage_inputs(entry.inputs)
-    for field, lineage in (entry.fields or {}).items():
-        inputs[clean(field)] = _lineage_inputs(lineage.inputs or [])
-    return LineageEntry(target, inputs)
-
-
-def _lineage_inputs(items: list[_LineageInput]) -> list[ColumnInput]:
-    inputs = []
-    for item in items:
-        if not (item.namespace and item.name):
-            continue  # a JOB without identity only attaches transformations to the event's own job
-        source: DatasetName | JobName
-        if item.type.upper() == "JOB":
-            source = job_name(clean(item.namespace), clean(item.name))
-        else:
-            source = normalised(clean(item.namespace), clean(item.name))
-        transformations = tuple(_transformation(t) for t in item.transformations or [])
-        inputs.append(ColumnInput(source, clean(item.field or ""), transformations))
-    return inputs
 
 
 def symlinks(body: bytes) -> list[Symlink]:
@@ -440,7 +300,7 @@ def subset(body: bytes) -> list[dict[str, str]]:
     return parts
 
 
-def _text(value: str | None) -> str | None:
+def clean_or_none(value: str | None) -> str | None:
     return None if value is None else clean(value)
 
 

@@ -202,6 +202,24 @@ MERGES: Final = (
         },
     ),
     Merge(
+        "report_foreign_edges",
+        "upsert_report_foreign_edges",
+        {"job_id": "uuid", "report_id": "uuid", "dataset_id": "uuid", "edge_job_id": "uuid", "direction": "text", "at": "time"},
+        ("job_id", "report_id", "dataset_id", "edge_job_id", "direction"),
+        {"first_at": ("time", _least()), "last_at": ("time", _most())},
+    ),
+    Merge(
+        "foreign_edges",
+        "upsert_foreign_edges",
+        {"dataset_id": "uuid", "job_id": "uuid", "direction": "text", "reporter_id": "uuid", "at": "time", "by_event": "flag"},
+        ("dataset_id", "job_id", "direction", "reporter_id"),
+        {
+            "first_at": ("time", _least()),
+            "last_at": ("time", "max(case when not by_event then at end)"),
+            "declared_at": ("time", "max(case when by_event then at end)"),
+        },
+    ),
+    Merge(
         "dataset_versions",
         "upsert_dataset_versions",
         {

@@ -1036,69 +1036,6 @@ language sql stable as $$
      where p.job_id = j.id and p.declaration and p.first_at <= as_of order by p.first_at desc, p.report_id limit 1)) r
 $$;
 
-create view live_edges as
-select e.dataset_id, e.job_id, e.direction, e.first_at, coalesce(greatest(e.last_at, e.declared_at), e.first_at) as last_at, e.declared,
-       case when e.manual then not coalesce(e.intermittent or e.last_at >= coalesce(j.settled_at, '-infinity')
-         or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration)), false)
-       else false end as manual,
-       (j.explicit_at is not null or j.id is null) as explicit, e.intermittent
-from edges e left join jobs j on j.id = e.job_id
-where (e.manual or e.intermittent or e.last_at >= coalesce(j.settled_at, '-infinity')
-       or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration)))
-  and (e.manual or not e.declared or not exists (
-    select 1 from jobs child join edges seen on seen.job_id = child.id
-    where child.parent_id = e.job_id and seen.dataset_id = e.dataset_id and seen.direction = e.direction));
-
--- The live edges that a walk in one direction may need, a hop at a time inside the server: `near` edges of the datasets met (writers upstream,
--- readers downstream), `far` edges of the jobs met. Each dataset and job is looked at once, so the cost follows the answer.
--- A walk that met more than `most` stops early and says so with a row of nulls.
-create function walk_edges(datasets uuid[], jobs uuid[], near text, far text, depth int, most int)
-returns table (node uuid, job_id uuid, direction text, declared boolean, first_at timestamptz, last_at timestamptz, explicit boolean, manual boolean, intermittent boolean)
-language plpgsql stable set plan_cache_mode = force_generic_plan as $$
-declare
-  frontier uuid[] := datasets;
-  via uuid[] := jobs;
-  met uuid[] := datasets;
-  passed uuid[] := jobs;
-begin
-  for hop in 1 .. depth + 1 loop
-    if hop > 1 or cardinality(jobs) = 0 then
-      return query
-        with member as (
-          select f as node, f as id from unnest(frontier) f
-          union all select c.canonical_id, c.dataset_id from dataset_canonical c where c.canonical_id = any(frontier) and c.canonical_id <> c.dataset_id
-        )
-        select m.node, e.job_id, e.direction, e.declared, e.first_at, e.last_at, e.explicit, e.manual, e.intermittent
-        from member m join live_edges e on e.dataset_id = m.id and e.direction = near;
-      if hop > depth then
-        return;
-      end if;
-      via := array(
-        select e.job_id from edges e
-        where e.direction = near and e.dataset_id in (select unnest(frontier) union all select c.dataset_id from dataset_canonical c where c.canonical_id = any(frontier))
-        except select unnest(passed));
-      passed := passed || via;
-    end if;
-    return query
-      select coalesce(c.canonical_id, e.dataset_id), e.job_id, e.direction, e.declared, e.first_at, e.last_at, e.explicit, e.manual, e.intermittent
-      from live_edges e left join dataset_canonical c on c.dataset_id = e.dataset_id
-      where e.job_id = any(via) and e.direction = far;
-    frontier := array(
-      select coalesce(c.canonical_id, e.dataset_id) from edges e left join dataset_canonical c on c.dataset_id = e.dataset_id
-      where e.job_id = any(via) and e.direction = far
-      except select unnest(met));
-    met := met || frontier;
-    if cardinality(frontier) = 0 then
-      return;
-    end if;
-    if cardinality(met) + cardinality(passed) > most then
-      return query select null::uuid, null::uuid, null::text, null::boolean, null::timestamptz, null::timestamptz, null::boolean, null::boolean, null::boolean;
-      return;
-    end if;
-  end loop;
-end
-$$;
-
 -- Settle these jobs: their newest complete reports, and which of their edges those have now and then.
 create function settle_jobs(jobs uuid[]) returns void
 language sql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
@@ -1129,4 +1066,130 @@ language sql set enable_seqscan = off set enable_hashjoin = off set enable_merge
   )
   update edges e set intermittent = not e.intermittent from differing d
   where e.dataset_id = d.dataset_id and e.job_id = d.id and e.direction = d.direction
+$$;
+
+-- Edges of explicit lineage whose job is not the one that reports: another job, named as a target or as an input of an entry (docs/decisions/047). They live
+-- by the reports of the reporter: a job, or a dataset whose own event tells its lineage. A job that feeds a job has its own id in the dataset's place, and
+-- an edge `out` to itself there.
+create table foreign_edges (
+  dataset_id  uuid        not null,
+  job_id      uuid        not null,
+  direction   text        not null check (direction in ('in', 'out')),
+  reporter_id uuid        not null,
+  first_at    timestamptz not null,
+  last_at     timestamptz,
+  declared_at timestamptz,
+  primary key (dataset_id, job_id, direction, reporter_id)
+) with (fillfactor = 80);
+create index foreign_edges_of_jobs on foreign_edges (job_id);
+
+-- Those edges by report. `job_id`: the reporter, as in `reports`; `edge_job_id`: the job of the edge.
+create table report_foreign_edges (
+  job_id      uuid        not null,
+  report_id   uuid        not null,
+  dataset_id  uuid        not null,
+  edge_job_id uuid        not null,
+  direction   text        not null,
+  first_at    timestamptz not null,
+  last_at     timestamptz not null,
+  primary key (job_id, report_id, dataset_id, edge_job_id, direction)
+) with (fillfactor = 90);
+
+-- Every edge that was ever reported, by its own job or by another reporter.
+create view reported_edges as
+select dataset_id, job_id, direction from edges
+union all select dataset_id, job_id, direction from foreign_edges;
+
+-- Edges of foreign reporters that were alive at a time, by the reporters' reports until then (`live_reports`): of these datasets, or of these jobs.
+create function past_foreign_edges(datasets uuid[], jobs uuid[], as_of timestamptz)
+returns table (dataset_id uuid, job_id uuid, direction text, declared boolean, first_at timestamptz, last_at timestamptz, intermittent boolean)
+language sql stable as $$
+  with candidate as (
+    select e.* from foreign_edges e where (e.dataset_id = any(datasets) or e.job_id = any(jobs)) and e.first_at <= as_of
+  ), live as (
+    select * from live_reports((select array_agg(distinct reporter_id) from candidate), as_of)
+  )
+  select c.dataset_id, c.job_id, c.direction, bool_and(r.declaration), min(c.first_at), least(max(d.last_at), as_of),
+         intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled))
+  from candidate c
+  join live l on l.job_id = c.reporter_id
+  join report_foreign_edges d on d.job_id = l.job_id and d.report_id = l.report_id and d.dataset_id = c.dataset_id and d.edge_job_id = c.job_id
+    and d.direction = c.direction and d.first_at <= as_of
+  join reports r on r.job_id = l.job_id and r.report_id = l.report_id
+  group by c.dataset_id, c.job_id, c.direction, c.reporter_id
+  having bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled))
+$$;
+
+create view live_edges as
+select e.dataset_id, e.job_id, e.direction, e.first_at, coalesce(greatest(e.last_at, e.declared_at), e.first_at) as last_at, e.declared,
+       case when e.manual then not coalesce(e.intermittent or e.last_at >= coalesce(j.settled_at, '-infinity')
+         or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration)), false)
+       else false end as manual,
+       (j.explicit_at is not null or j.id is null) as explicit, e.intermittent
+from edges e left join jobs j on j.id = e.job_id
+where (e.manual or e.intermittent or e.last_at >= coalesce(j.settled_at, '-infinity')
+       or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration)))
+  and (e.manual or not e.declared or not exists (
+    select 1 from jobs child join edges seen on seen.job_id = child.id
+    where child.parent_id = e.job_id and seen.dataset_id = e.dataset_id and seen.direction = e.direction))
+union all
+select e.dataset_id, e.job_id, e.direction, e.first_at, coalesce(greatest(e.last_at, e.declared_at), e.first_at), e.last_at is null, false,
+       exists (select from jobs o where o.id = e.job_id and o.explicit_at is not null), now_and_then.yes
+from foreign_edges e left join jobs r on r.id = e.reporter_id
+cross join lateral (
+  select coalesce(intermittent(count(d.report_id), min(o.place), max(o.place), cardinality(r.settled)), false) as yes
+  from unnest(r.settled) with ordinality o (report_id, place)
+  join report_foreign_edges d on d.job_id = e.reporter_id and d.report_id = o.report_id and d.dataset_id = e.dataset_id and d.edge_job_id = e.job_id
+    and d.direction = e.direction) now_and_then
+where now_and_then.yes or e.last_at >= coalesce(r.settled_at, '-infinity')
+   or e.declared_at >= coalesce(r.declared_at, (select max(p.first_at) from reports p where p.job_id = e.reporter_id and p.declaration));
+
+-- The live edges that a walk in one direction may need, a hop at a time inside the server: `near` edges of the datasets met (writers upstream,
+-- readers downstream), `far` edges of the jobs met. Each dataset and job is looked at once, so the cost follows the answer.
+-- A walk that met more than `most` stops early and says so with a row of nulls.
+create function walk_edges(datasets uuid[], jobs uuid[], near text, far text, depth int, most int)
+returns table (node uuid, job_id uuid, direction text, declared boolean, first_at timestamptz, last_at timestamptz, explicit boolean, manual boolean, intermittent boolean)
+language plpgsql stable set plan_cache_mode = force_generic_plan as $$
+declare
+  frontier uuid[] := datasets;
+  via uuid[] := jobs;
+  met uuid[] := datasets;
+  passed uuid[] := jobs;
+begin
+  for hop in 1 .. depth + 1 loop
+    if hop > 1 or cardinality(jobs) = 0 then
+      return query
+        with member as (
+          select f as node, f as id from unnest(frontier) f
+          union all select c.canonical_id, c.dataset_id from dataset_canonical c where c.canonical_id = any(frontier) and c.canonical_id <> c.dataset_id
+        )
+        select m.node, e.job_id, e.direction, e.declared, e.first_at, e.last_at, e.explicit, e.manual, e.intermittent
+        from member m join live_edges e on e.dataset_id = m.id and e.direction = near;
+      if hop > depth then
+        return;
+      end if;
+      via := array(
+        select e.job_id from reported_edges e
+        where e.direction = near and e.dataset_id in (select unnest(frontier) union all select c.dataset_id from dataset_canonical c where c.canonical_id = any(frontier))
+        except select unnest(passed));
+      passed := passed || via;
+    end if;
+    return query
+      select coalesce(c.canonical_id, e.dataset_id), e.job_id, e.direction, e.declared, e.first_at, e.last_at, e.explicit, e.manual, e.intermittent
+      from live_edges e left join dataset_canonical c on c.dataset_id = e.dataset_id
+      where e.job_id = any(via) and e.direction = far;
+    frontier := array(
+      select coalesce(c.canonical_id, e.dataset_id) from reported_edges e left join dataset_canonical c on c.dataset_id = e.dataset_id
+      where e.job_id = any(via) and e.direction = far
+      except select unnest(met));
+    met := met || frontier;
+    if cardinality(frontier) = 0 then
+      return;
+    end if;
+    if cardinality(met) + cardinality(passed) > most then
+      return query select null::uuid, null::uuid, null::text, null::boolean, null::timestamptz, null::timestamptz, null::boolean, null::boolean, null::boolean;
+      return;
+    end if;
+  end loop;
+end
 $$;

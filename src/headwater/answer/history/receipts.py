@@ -15,7 +15,7 @@ import msgspec
 
 from headwater.errors import Ambiguous, InvalidQuestion, NotFound
 from headwater.model import facets as known
-from headwater.model import version
+from headwater.model import lineage_facets, version
 from headwater.model.event import DatasetReport, Event, Facets, read, repaired
 from headwater.model.identity import Identity
 from headwater.model.names import DatasetName, JobName
@@ -234,12 +234,12 @@ def _things(event: Event) -> Iterator[tuple[str, DatasetName | JobName | uuid.UU
         yield role, report.name
         for link in _decoded(known.symlinks, report.facets.get("symlinks")) or ():
             yield "symlink", link.name
-        for inputs in (_decoded(known.column_lineage, report.facets.get("columnLineage")) or {}).values():
+        for inputs in (_decoded(lineage_facets.column_lineage, report.facets.get("columnLineage")) or {}).values():
             yield from (("source", one.source) for one in inputs)
-        entry = _decoded(known.dataset_lineage, report.facets.get("lineage")) if role == "dataset" else None
+        entry = _decoded(lineage_facets.dataset_lineage, report.facets.get("lineage")) if role == "dataset" else None
         for inputs in entry.inputs.values() if entry else ():
             yield from (("source", one.source) for one in inputs)
-    for entry in _decoded(known.job_lineage, event.job_facets.get("lineage")) or ():
+    for entry in _decoded(lineage_facets.job_lineage, event.job_facets.get("lineage")) or ():
         if entry.target is not None:
             yield "output", entry.target
         for inputs in entry.inputs.values():

@@ -149,7 +149,7 @@ class _Datasets:
         self.connection, self.moment = connection, moment
         self.starts, self.ends = starts, ends
         self.jobs: set[Place] = set(starts | ends)
-        # Datasets that declare their own lineage: one id is the job and the dataset.
+        # Datasets that declare their own lineage, and jobs that feed jobs: one id is the job and the dataset.
         self.declaring: set[uuid.UUID] = set()
         self.edges: dict[tuple[uuid.UUID, uuid.UUID], Edge] = {}
 
@@ -162,6 +162,10 @@ class _Datasets:
         self.declaring |= {edge.job for edge in at_datasets if edge.job == edge.dataset}
         jobs = {place[0] for place in places if place in self.jobs or place[0] in self.declaring}
         at_jobs = await edge_store.at_jobs(self.connection, jobs, far, self.moment)
+        # A job that feeds a job stands in a dataset's place: from here on it is asked as both.
+        feeding = {edge.job for edge in at_jobs if edge.job == edge.dataset} - datasets
+        at_datasets += await edge_store.at_datasets(self.connection, feeding, near, self.moment)
+        self.declaring |= feeding
         self.edges |= {(edge.source, edge.target): edge for edge in (*at_datasets, *at_jobs)}
         told = await edge_store.explicit_pairs(
             self.connection, {e.job for e in (*at_datasets, *at_jobs) if e.explicit}, self.moment

@@ -87,8 +87,8 @@ class _Spot:
 
 
 async def _graph(connection: Connection, walk: _Walk) -> shapes.Lineage:
-    jobs = await rows.jobs_by_ids(connection, {walk.top.get(id_, id_) for id_ in walk.jobs} if walk.top else walk.jobs)
-    # A dataset may stand in a job's place: its own event reports what feeds it.
+    # A dataset may stand in a job's place (its own event reports what feeds it), and a job that feeds a job in a dataset's.
+    jobs = await rows.jobs_by_ids(connection, {walk.top.get(id_, id_) for id_ in walk.jobs | walk.datasets})
     found = await rows.datasets_resolved(connection, walk.datasets | (walk.jobs - jobs.keys()))
     spots = {id_: _Spot(row) for id_, row in jobs.items() if not row.hidden}
     datasets = {row.id: _Spot(row) for row in found.values() if not row.hidden}
@@ -115,7 +115,7 @@ def _join(walk: _Walk, spots: dict[uuid.UUID, _Spot], told_as: dict[uuid.UUID, u
         job = spots.get(walk.top.get(told_by, told_by) if walk.top else told_by)
         if job is None and told_by in told_as:
             job = spots.get(told_as[told_by])
-        other = spots.get(dataset)
+        other = spots.get(walk.top.get(dataset, dataset))
         if job is not None and other is not None and job is not other:
             source, target = (other, job) if direction == "in" else (job, other)
             source.out_of.add(target)

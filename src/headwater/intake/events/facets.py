@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from headwater.model import facets as facet_values
-from headwater.model import version
+from headwater.model import lineage_facets, version
 from headwater.model.column_sets import ColumnSet, column_set
 from headwater.model.event import Facets
 from headwater.model.guessed import schema_guess
@@ -73,7 +73,7 @@ class FacetDecoder:
         return values
 
     def decode(self, kind: str, body: bytes) -> tuple[Any, str | None]:
-        """The facet's values by `kind` (a function of model.facets); for a malformed facet None and what is wrong."""
+        """The facet's values by `kind` (a function of `model.facets` or `model.lineage_facets`); for a malformed facet None and what is wrong."""
         return self._cache_body(kind, body, lambda raw: _decode(kind, raw))  # type: ignore[no-any-return]
 
     def content(self, body: bytes) -> tuple[Any, bool]:
@@ -157,7 +157,8 @@ def _set_id(members: Members, guess: int) -> uuid.UUID:
 
 def _decode(kind: str, body: bytes) -> tuple[Any, str | None]:
     try:
-        return getattr(facet_values, kind)(body), None
+        decode = getattr(lineage_facets, kind, None) or getattr(facet_values, kind)
+        return decode(body), None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return None, str(error)[:300]
 

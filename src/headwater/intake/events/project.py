@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.intake.events import checks, measured
+from headwater.intake.events import checks, explicit, measured
 from headwater.intake.events.changes import Changes
 from headwater.intake.events.correlation import STEP, Correlation, has_correlation
 from headwater.intake.events.facets import DecodedFacets, FacetDecoder, is_deleted, stored_part
@@ -25,10 +25,10 @@ from headwater.model import version
 from headwater.model.checks import ASSERTIONS
 from headwater.model.column_sets import ColumnSet, column_set
 from headwater.model.event import DatasetReport, Event, Facets, Warning
-from headwater.model.facets import LineageEntry
 from headwater.model.heartbeat import heartbeat_ms
 from headwater.model.identity import Identity
 from headwater.model.lineage import Origin
+from headwater.model.lineage_facets import LineageEntry
 from headwater.model.names import DatasetName, JobName
 from headwater.model.run import RunState, state_of
 from headwater.model.user import user_of
@@ -45,14 +45,10 @@ ANNOUNCED = "headwater_announced"
 Committed = Callable[[type, uuid.UUID], bool]
 
 
-def _nothing_committed(_row: type, _id: uuid.UUID) -> bool:
-    return False
-
-
 class Projector:
     """Projects events under one set of identity rules. `committed` only saves rows that are stored already; it changes nothing else."""
 
-    def __init__(self, identity: Identity | None = None, committed: Committed = _nothing_committed) -> None:
+    def __init__(self, identity: Identity | None = None, committed: Committed = lambda _row, _id: False) -> None:
         self.decoder = FacetDecoder(identity or Identity())
         self._committed = committed
 
@@ -157,10 +153,8 @@ class _Projection:
         self.add_edge(dataset, declaration, dataset, "out", declared=True, static=True)
         self.add_column_lineage(dataset, declaration, dataset, facets, static=True)
         if entry is not None:
-            for source in _source_datasets(entry):
-                self.add_edge(dataset, declaration, self.add_dataset(source)[0], "in", declared=True, static=True)
-            columns = column_set(entry.inputs, self.decoder.identity)
-            self.add_columns(dataset, declaration, dataset, Origin.EXPLICIT, columns)
+            edges = explicit.dataset_edges(entry, report.name)
+            self.add_entry(dataset, declaration, entry, dataset, edges, static=True)
 
     # -- runs and jobs --
 
@@ -281,9 +275,7 @@ class _Projection:
         io_facets: Facets,
     ) -> None:
         """Add the parts of the dataset that were read or written: the partition in its name, and those of a `subset` facet."""
-        parts = [part] if part else []
-        parts += self.decode("subset", io_facets.get("subset"), "subset") or []
-        for dimensions in parts:
+        for dimensions in [part] * bool(part) + (self.decode("subset", io_facets.get("subset"), "subset") or []):
             self.add(rows.ReportSubsetRow(job, report_id, dataset, direction, stored_part(dimensions), self.at))
 
     def add_dataset_version(
@@ -298,8 +290,7 @@ class _Projection:
         declared: bool,
     ) -> None:
         statistics = report.io_facets.get("outputStatistics")
-        counts = self.decode("outputFacets.outputStatistics", statistics, "statistics")
-        row_count, size, files = counts or (None, None, None)
+        row_count, size, files = self.decode("outputFacets.outputStatistics", statistics, "statistics") or (None,) * 3
         self.add(
             rows.DatasetVersionRow(
                 version_id,
@@ -321,8 +312,9 @@ class _Projection:
 
     def is_checkpoint(self) -> bool:
         """Return whether the output is final although the run may still fail: a streaming job commits while it runs."""
-        commits = self.event.event_type in ("RUNNING", "COMPLETE")
-        return commits and facet_values.streaming(bytes(self.event.job_facets.get("jobType", b"")))
+        return self.event.event_type in ("RUNNING", "COMPLETE") and facet_values.streaming(
+            bytes(self.event.job_facets.get("jobType", b""))
+        )
 
     def external_version(self, facets: DecodedFacets, report: DatasetReport) -> str:
         """The storage's own version (the `version` facet); else a stream's offsets, from either kind of facet; else empty."""
@@ -378,25 +370,43 @@ class _Projection:
             return
         listed = {report.name for report in self.event.inputs}
         for source in facets.columns.sources:
-            if isinstance(source, DatasetName) and source not in listed:
-                source_id, _ = self.add_dataset(source)
-                if source_id != job:
-                    self.add_edge(job, report_id, source_id, "in", declared=True, static=static)
+            unlisted = isinstance(source, DatasetName) and source not in listed
+            if unlisted and (source_id := self.add_place(source)) != job:
+                self.add_edge(job, report_id, source_id, "in", declared=True, static=static)
         self.add_columns(job, report_id, dataset, Origin.COLUMN_LINEAGE, facets.columns, slot=_COLUMN_LINEAGE_SLOT)
 
     def add_explicit_lineage(self, job: uuid.UUID, report_id: uuid.UUID, *, static: bool) -> None:
         """Add the edges and column edges of a job's `lineage` facet. An entry's target is a dataset, another job, or this job."""
+        assert self.event.job is not None
         for entry in self.decode("job.facets.lineage", self.event.job_facets.get("lineage"), "job_lineage") or []:
-            if isinstance(entry.target, DatasetName):
-                target, _ = self.add_dataset(entry.target)
-                self.add_edge(job, report_id, target, "out", declared=static, static=static)
+            target = job if entry.target is None else self.add_place(entry.target)
+            self.add_entry(job, report_id, entry, target, explicit.job_edges(entry, self.event.job), static=static)
+
+    def add_entry(
+        self,
+        reporter: uuid.UUID,
+        report_id: uuid.UUID,
+        entry: LineageEntry,
+        target: uuid.UUID,
+        edges: list[explicit.EntryEdge],
+        *,
+        static: bool,
+    ) -> None:
+        """Add an entry's edges and column edges. Edges of other jobs live by the reporter's reports, as the reporter's own do."""
+        for place, of_job, direction in edges:
+            node = self.add_place(place)
+            if of_job is None and isinstance(place, DatasetName):
+                self.add_edge(reporter, report_id, node, direction, declared=static, static=static)
             else:
-                target = job if entry.target is None else self.add_job(entry.target)
-            for source in _source_datasets(entry):
-                source_id, _ = self.add_dataset(source)
-                self.add_edge(job, report_id, source_id, "in", declared=static, static=static)
-            columns = column_set(entry.inputs, self.decoder.identity)
-            self.add_columns(job, report_id, target, Origin.EXPLICIT, columns)
+                job = reporter if of_job is None else self.add_job(of_job)
+                self.add(rows.ReportForeignEdgeRow(reporter, report_id, node, job, direction, self.at))
+                self.add(rows.ForeignEdgeRow(node, job, direction, reporter, self.at, static))
+        columns = column_set(entry.inputs, self.decoder.identity)
+        self.add_columns(reporter, report_id, target, Origin.EXPLICIT, columns)
+
+    def add_place(self, name: DatasetName | JobName) -> uuid.UUID:
+        """Add what stands at the end of an edge, and return its id."""
+        return self.add_dataset(name)[0] if isinstance(name, DatasetName) else self.add_job(name)
 
     def add_columns(
         self,
@@ -409,14 +419,11 @@ class _Projection:
     ) -> None:
         """Add a set of column edges to a report. The latest set in a slot wins; without a slot, the set has its own."""
         for source in columns.sources:
-            if isinstance(source, DatasetName):
-                self.add_dataset(source)
-            else:
-                self.add_job(source)
+            self.add_place(source)
         if not self.committed(rows.ColumnSetRow, columns.id):
             self.add(rows.ColumnSetRow(columns.id, columns.edges))
-        slot_id = slot or columns.id
-        self.add(rows.ReportColumnRow(job, report_id, target, int(origin), slot_id, self.at, self.digest, columns.id))
+        slot, number = slot or columns.id, int(origin)
+        self.add(rows.ReportColumnRow(job, report_id, target, number, slot, self.at, self.digest, columns.id))
 
     # -- decoding and warnings --
 
@@ -441,9 +448,3 @@ class _Projection:
         warning = Warning(code, where, message)
         if warning not in self.changes.warnings:
             self.changes.warnings.append(warning)
-
-
-def _source_datasets(entry: LineageEntry) -> list[DatasetName]:
-    """The datasets that feed any field of an explicit lineage entry, each once and in order."""
-    sources = {item.source for inputs in entry.inputs.values() for item in inputs}
-    return sorted(source for source in sources if isinstance(source, DatasetName))

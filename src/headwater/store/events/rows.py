@@ -153,6 +153,28 @@ class EdgeRow(Row, frozen=True):
     by_event: bool | None
 
 
+class ReportForeignEdgeRow(Row, frozen=True):
+    """An edge of another job that a report names. `job_id`: the job, or the dataset, that reports; `edge_job_id`: the job of the edge."""
+
+    job_id: uuid.UUID
+    report_id: uuid.UUID
+    dataset_id: uuid.UUID
+    edge_job_id: uuid.UUID
+    direction: str
+    at: dt.datetime
+
+
+class ForeignEdgeRow(Row, frozen=True):
+    """An edge between a dataset and a job that another reporter names. `dataset_id` is a job's id where that job feeds the other one."""
+
+    dataset_id: uuid.UUID
+    job_id: uuid.UUID
+    direction: str
+    reporter_id: uuid.UUID
+    at: dt.datetime
+    by_event: bool
+
+
 class DatasetVersionRow(Row, frozen=True):
     """The version that a run wrote of an output. `checkpoint`: it is final although the run may still fail."""
 
@@ -281,6 +303,8 @@ STATEMENTS: dict[type[AnyRow], str] = {
     ReportDatasetRow: "upsert_report_datasets",
     ReportSubsetRow: "upsert_report_subsets",
     EdgeRow: "upsert_edges",
+    ReportForeignEdgeRow: "upsert_report_foreign_edges",
+    ForeignEdgeRow: "upsert_foreign_edges",
     DatasetVersionRow: "upsert_dataset_versions",
     CheckRow: "upsert_checks",
     OwnerFacetRow: "upsert_owner_facets",

@@ -131,7 +131,9 @@ async def reported_columns(
     if not pairs:
         return ReportedColumns([], {}, set())
     others = await names.members(connection, {target for _, target in pairs})
-    asked = [(job, id_) for job, target in pairs for id_ in (target, *others.get(target, ()))]
+    asked = {(job, id_) for job, target in pairs for id_ in (target, *others.get(target, ()))}
+    foreign = await _foreign_pairs(connection, asked)
+    asked |= foreign.keys()
     given: dict[str, object] = {"jobs": [job for job, _ in asked], "targets": [target for _, target in asked]}
     if moment.past:
         given |= {"as_of": moment.as_of}
@@ -149,21 +151,38 @@ async def reported_columns(
     explicit = set()
     for job, told_target, set_id, origin in rows:
         target = settled.get(told_target) or told_target
-        if origin == Origin.EXPLICIT:
+        through = foreign.get((job, told_target))
+        if origin == Origin.EXPLICIT and through is None:
             explicit.add((job, target))
-        if origin != Origin.MANUAL:
+        if origin != Origin.MANUAL and through is None:
             fields.setdefault((job, target), set()).update(sets[set_id].fields)
         for edge in sets[set_id].edges:
             source = settled.get(edge.source, edge.source)
             if source == target == job:
                 # A dataset that declares lineage from itself: no job is there to read it.
                 continue
-            key = (job, target, edge.target_field, source, edge.source_field, edge.transformation)
-            if key not in found or found[key].origin > origin:
-                found[key] = ColumnEdge(
-                    job, target, edge.target_field, source, edge.source_field, Origin(origin), edge.transformation
-                )
+            # Of another's report, a job has what feeds the job itself, and what the job is named to feed.
+            for via in (job,) if through is None else [one for one in through if one in {target, source}]:
+                key = (via, target, edge.target_field, source, edge.source_field, edge.transformation)
+                if key not in found or found[key].origin > origin:
+                    found[key] = ColumnEdge(
+                        via, target, edge.target_field, source, edge.source_field, Origin(origin), edge.transformation
+                    )
     return ReportedColumns(list(found.values()), fields, explicit)
+
+
+async def _foreign_pairs(
+    connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.UUID]]
+) -> dict[tuple[uuid.UUID, uuid.UUID], set[uuid.UUID]]:
+    """Return (reporter, target) of those that report edges of these (job, target) for other jobs, with the jobs; none that is asked for itself."""
+    found: dict[tuple[uuid.UUID, uuid.UUID], set[uuid.UUID]] = {}
+    jobs, targets = [job for job, _ in pairs], [target for _, target in pairs]
+    for reporter, job, target in await sqlfile.load("lineage/edges")["foreign_reporters"].many(
+        connection, jobs=jobs, targets=targets
+    ):
+        if (reporter, target) not in pairs:
+            found.setdefault((reporter, target), set()).add(job)
+    return found
 
 
 async def _settled(connection: Connection, *ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, uuid.UUID]:

@@ -171,6 +171,28 @@ on conflict (dataset_id, job_id, direction) do update set first_at = least(t.fir
 where excluded.first_at < t.first_at or greatest(t.last_at, excluded.last_at) is distinct from t.last_at
    or greatest(t.declared_at, excluded.declared_at) is distinct from t.declared_at or t.declared and not excluded.declared
 
+-- name: upsert_report_foreign_edges :exec
+-- Edges of other jobs in a report: the union over its events.
+insert into report_foreign_edges as t (job_id, report_id, dataset_id, edge_job_id, direction, first_at, last_at)
+select job_id, report_id, dataset_id, edge_job_id, direction, min(at), max(at)
+from unnest(%(job_id)b::uuid[], %(report_id)b::uuid[], %(dataset_id)b::uuid[], %(edge_job_id)b::uuid[], %(direction)b::text[], %(at)b::timestamptz[])
+     as u (job_id, report_id, dataset_id, edge_job_id, direction, at)
+group by job_id, report_id, dataset_id, edge_job_id, direction order by job_id, report_id, dataset_id, edge_job_id, direction
+on conflict (job_id, report_id, dataset_id, edge_job_id, direction) do update set first_at = least(t.first_at, excluded.first_at), last_at = greatest(t.last_at, excluded.last_at)
+where excluded.first_at < t.first_at or excluded.last_at > t.last_at
+
+-- name: upsert_foreign_edges :exec
+-- Every edge that a reporter ever named of another job, and its latest report and declaration that has it.
+insert into foreign_edges as t (dataset_id, job_id, direction, reporter_id, first_at, last_at, declared_at)
+select dataset_id, job_id, direction, reporter_id, min(at), max(at) filter (where not by_event), max(at) filter (where by_event)
+from unnest(%(dataset_id)b::uuid[], %(job_id)b::uuid[], %(direction)b::text[], %(reporter_id)b::uuid[], %(at)b::timestamptz[], %(by_event)b::bool[])
+     as u (dataset_id, job_id, direction, reporter_id, at, by_event)
+group by dataset_id, job_id, direction, reporter_id order by dataset_id, job_id, direction, reporter_id
+on conflict (dataset_id, job_id, direction, reporter_id) do update set first_at = least(t.first_at, excluded.first_at),
+  last_at = greatest(t.last_at, excluded.last_at), declared_at = greatest(t.declared_at, excluded.declared_at)
+where excluded.first_at < t.first_at or greatest(t.last_at, excluded.last_at) is distinct from t.last_at
+   or greatest(t.declared_at, excluded.declared_at) is distinct from t.declared_at
+
 -- name: upsert_dataset_versions :exec
 -- Add or update the versions that runs wrote; the schema is the latest reported, counts only grow within a run.
 insert into dataset_versions as t (id, dataset_id, run_id, job_id, external_version, declared, first_at, written_at, schema_id, schema_at, schema_digest, lifecycle, rows, bytes, files, checkpoint)

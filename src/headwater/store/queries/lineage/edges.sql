@@ -44,6 +44,9 @@ having (bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), m
 union all
 select m.node, x.job_id, x.direction, true, x.at, x.at, false, true, false
 from manual_edges((select array_agg(id) from member), null, %(as_of)s) x join member m on m.id = x.dataset_id where x.direction = %(direction)s
+union all
+select m.node, x.job_id, x.direction, x.declared, x.first_at, x.last_at, exists (select from jobs o where o.id = x.job_id and o.explicit_at is not null), false, x.intermittent
+from past_foreign_edges((select array_agg(id) from member), null, %(as_of)s) x join member m on m.id = x.dataset_id where x.direction = %(direction)s
 )
 select node, job_id, direction, bool_and(declared), min(first_at), max(last_at), bool_or(explicit), bool_and(manual), bool_and(intermittent)
 from told group by 1, 2, 3 order by 1, 2
@@ -69,6 +72,9 @@ having (bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), m
 union all
 select coalesce(c.canonical_id, x.dataset_id), x.job_id, x.direction, true, x.at, x.at, false, true, false
 from manual_edges(null, %(ids)b, %(as_of)s) x left join dataset_canonical c on c.dataset_id = x.dataset_id where x.direction = %(direction)s
+union all
+select coalesce(c.canonical_id, x.dataset_id), x.job_id, x.direction, x.declared, x.first_at, x.last_at, exists (select from jobs o where o.id = x.job_id and o.explicit_at is not null), false, x.intermittent
+from past_foreign_edges(null, %(ids)b, %(as_of)s) x left join dataset_canonical c on c.dataset_id = x.dataset_id where x.direction = %(direction)s
 )
 select node, job_id, direction, bool_and(declared), min(first_at), max(last_at), bool_or(explicit), bool_and(manual), bool_and(intermittent)
 from told group by 1, 2, 3 order by 1, 2
@@ -117,6 +123,12 @@ select c.job_id, c.target_id, c.set_id
 from live_reports(%(ids)b, %(as_of)s) l
 join report_columns c on c.job_id = l.job_id and c.report_id = l.report_id and c.origin = 1
 group by 1, 2, 3 having bool_or(c.at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled))
+
+-- name: foreign_reporters :many
+-- Who else reports edges of these jobs into these targets: (reporter, job, target); a target may be the job itself.
+select distinct e.reporter_id, e.job_id, a.target_id
+from unnest(%(jobs)b::uuid[], %(targets)b::uuid[]) as a (job_id, target_id)
+join foreign_edges e on e.job_id = a.job_id and case e.direction when 'in' then e.job_id else e.dataset_id end = a.target_id
 
 -- name: children_with_edges :many
 -- Jobs below these jobs.

@@ -21,7 +21,7 @@ where exists (select from runs r where r.job_id = j and r.state = 3 and r.first_
 
 -- name: neighbours :many
 -- The edges of these datasets and jobs, under the names that stand for datasets.
-select distinct coalesce(c.canonical_id, e.dataset_id), e.job_id, e.direction from edges e left join dataset_canonical c on c.dataset_id = e.dataset_id
+select distinct coalesce(c.canonical_id, e.dataset_id), e.job_id, e.direction from reported_edges e left join dataset_canonical c on c.dataset_id = e.dataset_id
 where e.job_id = any(%(ids)b::uuid[]) or e.dataset_id = any(%(ids)b::uuid[])
    or e.dataset_id in (select dataset_id from dataset_canonical where canonical_id = any(%(ids)b::uuid[]))
 
