@@ -141,12 +141,12 @@ def events(draw: Any) -> dict[str, Any]:
     inputs, outputs = draw(st.lists(datasets(), max_size=2)), draw(st.lists(datasets(output=True), max_size=2))
     job_facets = draw(job_measures()) if draw(st.integers(0, 2)) == 0 else {}
     if draw(st.integers(0, 3)) == 0:
-        entry = {
-            "type": "DATASET",
-            "namespace": "file",
-            "name": draw(names),
-            "inputs": [{"type": "DATASET", "namespace": "file", "name": draw(names)}],
-        }
+        ends = st.one_of(
+            st.builds(lambda name: {"type": "DATASET", "namespace": "file", "name": name}, names),
+            st.builds(lambda name: {"type": "JOB", "namespace": "test", "name": name}, jobs),
+            st.just({"type": "JOB"}),
+        )
+        entry = {**draw(ends), "inputs": draw(st.lists(ends, max_size=2))}
         job_facets["lineage"] = facet(entries=[entry])
     if kind == 1:
         return {

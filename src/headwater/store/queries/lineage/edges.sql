@@ -125,7 +125,7 @@ join report_columns c on c.job_id = l.job_id and c.report_id = l.report_id and c
 group by 1, 2, 3 having bool_or(c.at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled))
 
 -- name: foreign_reporters :many
--- Who else reports edges of these jobs into these targets: (reporter, job, target); a target may be the job itself.
+-- Other reporters of edges of these jobs into these targets: (reporter, job, target); a target may be the job itself.
 select distinct e.reporter_id, e.job_id, a.target_id
 from unnest(%(jobs)b::uuid[], %(targets)b::uuid[]) as a (job_id, target_id)
 join foreign_edges e on e.job_id = a.job_id and case e.direction when 'in' then e.job_id else e.dataset_id end = a.target_id
