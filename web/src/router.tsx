@@ -103,6 +103,7 @@ const incidents = createRoute({
 const incident = createRoute({
   getParentRoute: under,
   path: "/incidents/$id",
+  params: names("id"),
   component: lazyRouteComponent(() => import("./pages/incidents/incident-page.tsx"), "IncidentPage"),
 });
 const plans = createRoute({

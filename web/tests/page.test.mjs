@@ -61,6 +61,7 @@ const PAGES = {
   durations: `jobs/${seg("shop:load-orders")}/durations`,
   schedule: "schedules/weather?month=2013-03",
   incidents: "incidents",
+  "an incident": `incidents/${seg("job:web:import-clicks")}`,
   plans: "plans",
   changes: "changes",
   usage: "usage",
@@ -92,7 +93,19 @@ const PAGES = {
 
 /** The pages that the suite asks about accessibility: one of each kind. `make soak` asks about all; the suite opens all. */
 const KINDS = new Set([
-  ...["home", "datasets", "lineage", "lineage table", "dataset", "versions", "column", "job", "schedule", "incidents"],
+  ...[
+    "home",
+    "datasets",
+    "lineage",
+    "lineage table",
+    "dataset",
+    "versions",
+    "column",
+    "job",
+    "schedule",
+    "incidents",
+    "an incident",
+  ],
   ...["plans", "usage", "trace", "events", "settings", "a failed run", "an edge"],
 ]);
 const isAsked = (name) => process.env.SUITE_SCALE === "full" || KINDS.has(name);
@@ -352,63 +365,6 @@ describe("saved views", () => {
     assert.deepEqual(search(page), { depth: "1", lens: "state" });
     await page.getByRole("button", { name: /^Saved as clean flights/ }).click();
     await page.getByRole("button", { name: "Save this view" }).waitFor();
-  });
-});
-
-describe("saying and repairing", () => {
-  onPage("description, owner and tag in place, with history", async (page, open) => {
-    await open(dataset(CLEAN));
-    await page.getByRole("button", { name: "Edit" }).click();
-    await page.getByLabel("Description").fill("What flew, checked.");
-    await page.getByRole("button", { name: "Save", exact: true }).click();
-    await page.locator(".description", { hasText: "What flew, checked." }).waitFor();
-    await page.getByLabel("Add an owner").fill("ana");
-    await page.keyboard.press("Enter");
-    await page.locator(".chip", { hasText: "ana" }).waitFor();
-    await page.getByLabel("Add a tag").fill("tier:gold");
-    await page.keyboard.press("Enter");
-    await page.locator(".chip", { hasText: "tier:gold" }).waitFor();
-    await page.getByRole("link", { name: "History" }).click();
-    await page.getByRole("cell", { name: "describe" }).waitFor();
-    assert.equal(await page.getByRole("table", { name: "Changes by people" }).locator("tbody tr").count(), 3);
-  });
-
-  onPage("from a failed run to its first cause in three clicks", async (page, open) => {
-    await open("");
-    await page.locator(".incident", { hasText: "the last run failed" }).getByRole("link").first().click();
-    await page.locator(".light", { hasText: "failed" }).click();
-    await page.getByText("division by zero in column margin").waitFor();
-    await page.getByRole("link", { name: "mart" }).click();
-    await page.getByRole("heading", { name: "Run of mart" }).waitFor();
-  });
-
-  onPage("three hours wrong: who is hit, the plan, apply, and retract", async (page, open) => {
-    await open("schedules/weather?month=2013-03");
-    await page.locator('[data-instance="2013-03-12T04-04:00"]').click();
-    await page.locator('[data-instance="2013-03-12T06-04:00"]').click();
-    await page.getByRole("button", { name: "Who is hit" }).click();
-    await page.getByRole("table", { name: "Who is hit" }).waitFor();
-    await page.getByLabel("Why it is wrong").fill("a sensor froze");
-    await page.getByRole("button", { name: "Mark wrong" }).click();
-    await page.getByRole("heading", { name: "a sensor froze" }).waitFor();
-    await page.getByRole("button", { name: "Plan the repair" }).click();
-    await page.getByRole("button", { name: "Make this plan" }).click();
-    await page.waitForURL(/\/plans\//);
-    await page.getByRole("button", { name: "Apply" }).click();
-    await page.getByText("No run is under way").waitFor();
-    await open("incidents");
-    await page.getByRole("link", { name: "a sensor froze" }).first().click();
-    await page.getByRole("button", { name: /Retract/ }).click();
-    await page.locator(".state", { hasText: "retracted" }).waitFor();
-  });
-
-  onPage("a key is made, shown once, and revoked", async (page, open) => {
-    await open("settings/keys");
-    await page.getByLabel("Name of the key").fill("airflow");
-    await page.getByRole("button", { name: "Make" }).click();
-    await page.getByText(/hw_/).waitFor();
-    await page.getByRole("button", { name: "Revoke the key airflow" }).click();
-    await page.getByText("revoked").waitFor();
   });
 });
 

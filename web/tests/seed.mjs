@@ -124,6 +124,48 @@ export function shop() {
   return events;
 }
 
+const named = (owner, ...tags) => ({
+  ...(owner ? { ownership: facet({ owners: [{ name: owner, type: "OWNER" }] }) } : {}),
+  tags: facet({ tags: tags.map(([key, value]) => ({ key, value, source: "seed" })) }),
+});
+
+/** A site's clicks, hourly, whose import fails since three hours: sessions, the funnel and its dashboard are late. */
+export function clicks() {
+  const web = (name, facets) => table(name, ["session", "step", "at"], facets, "postgres://site:5432");
+  const raw = web("site.public.clicks", named(null, ["team", "web"]));
+  const sessions = web("site.public.sessions", named("ben", ["team", "web"], ["product", "funnel"]));
+  const funnel = web("site.public.funnel", named("cleo", ["team", "growth"], ["product", "funnel"]));
+  const dashboard = {
+    namespace: "metabase",
+    name: "dashboard/7",
+    facets: {
+      documentation: facet({ description: "Funnel, this week" }),
+      datasetType: facet({ datasetType: "DASHBOARD" }),
+      ...named("cleo", ["team", "growth"], ["product", "insights"]),
+    },
+  };
+  const steps = [
+    ["import-clicks", [], [raw]],
+    ["sessionize", [raw], [sessions]],
+    ["funnel", [sessions], [funnel]],
+    ["refresh dashboard 7", [funnel], [dashboard]],
+  ];
+  const hourly = Array.from({ length: 20 }, (_, i) => 23 - i);
+  const good = hourly.flatMap((hour) =>
+    steps.flatMap(
+      ([job, inputs, outputs], i) =>
+        run(job, NOW - (hour * 60 - i * 3) * MINUTE, { inputs, outputs, namespace: "web" }).events,
+    ),
+  );
+  const failure = { errorMessage: facet({ message: "HTTP 503 of the click stream", programmingLanguage: "PYTHON" }) };
+  const failed = [3, 2, 1].flatMap(
+    (hour) =>
+      run("import-clicks", NOW - hour * 60 * MINUTE, { outputs: [raw], end: "FAIL", facets: failure, namespace: "web" })
+        .events,
+  );
+  return [...good, ...failed];
+}
+
 /** What a warehouse's query log was found to tell. */
 export function measures() {
   const namespace = "snowflake://acme-eu";
@@ -287,6 +329,6 @@ export async function schedules(base) {
 }
 
 export async function seed(base) {
-  await send(base, [...flights(), ...shop(), ...measures(), ...hostile(), ...grid(300), ...fan(60)]);
+  await send(base, [...flights(), ...shop(), ...measures(), ...hostile(), ...grid(300), ...fan(60), ...clicks()]);
   await schedules(base);
 }

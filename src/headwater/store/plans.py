@@ -99,9 +99,13 @@ async def inputs(connection: Connection, id_: uuid.UUID) -> str:
     return str(text)
 
 
-async def page(connection: Connection, state: str | None, limit: int, offset: int) -> tuple[list[StoredPlan], int]:
-    """Return the plans, the latest first, and how many there are."""
-    rows = await sqlfile.load("plans")["page"].many(connection, state=state, limit=limit, offset=offset)
+async def page(
+    connection: Connection, state: str | None, incident: uuid.UUID | None, limit: int, offset: int
+) -> tuple[list[StoredPlan], int]:
+    """Return the plans in a state and for an incident, the latest first, and how many there are."""
+    rows = await sqlfile.load("plans")["page"].many(
+        connection, state=state, incident=None if incident is None else str(incident), limit=limit, offset=offset
+    )
     return [StoredPlan(*row[:-1]) for row in rows], int(rows[0][-1]) if rows else 0
 
 

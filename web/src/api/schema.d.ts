@@ -669,6 +669,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/open-incident": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetOpenIncident */
+        get: operations["ApiV2OpenIncidentGetOpenIncident"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/overview": {
         parameters: {
             query?: never;
@@ -2875,6 +2892,16 @@ export interface components {
             imported: boolean;
             runs: components["schemas"]["Import"][];
         };
+        /** IncidentDetail */
+        IncidentDetail: {
+            incident: components["schemas"]["OpenIncident"];
+            nodes: components["schemas"]["WayNode"][];
+            edges: components["schemas"]["WayEdge"][];
+            unreached: string[];
+            timeline: components["schemas"]["TimelineEntry"][];
+            earlier_runs: number;
+            teams: string[];
+        };
         /** IncidentList */
         IncidentList: {
             total: number;
@@ -3372,6 +3399,7 @@ export interface components {
             plan: string;
             look: string;
             version_id: string | null;
+            jobs: string[];
         };
         /** OpenIncidents */
         OpenIncidents: {
@@ -4482,6 +4510,14 @@ export interface components {
         Texts: {
             texts: string[];
         };
+        /** TimelineEntry */
+        TimelineEntry: {
+            /** Format: date-time */
+            at: string;
+            state: string;
+            text: string;
+            id: string;
+        };
         /** Took */
         Took: {
             run_id: string;
@@ -4769,6 +4805,21 @@ export interface components {
             datasets: number;
             money_month: number | null;
             so_far: number | null;
+        };
+        /** WayEdge */
+        WayEdge: {
+            source: string;
+            target: string;
+        };
+        /** WayNode */
+        WayNode: {
+            id: string;
+            label: string;
+            role: string;
+            state: string | null;
+            since: string | null;
+            owners: string[];
+            teams: string[];
         };
         /** Work */
         Work: {
@@ -5464,6 +5515,7 @@ export type ImpactAnswer = components['schemas']['ImpactAnswer'];
 export type Import = components['schemas']['Import'];
 export type ImportedDataset = components['schemas']['ImportedDataset'];
 export type Imports = components['schemas']['Imports'];
+export type IncidentDetail = components['schemas']['IncidentDetail'];
 export type IncidentList = components['schemas']['IncidentList'];
 export type IncidentView = components['schemas']['IncidentView'];
 export type InheritedTag = components['schemas']['InheritedTag'];
@@ -5625,6 +5677,7 @@ export type Tags = components['schemas']['Tags'];
 export type TakenIn = components['schemas']['TakenIn'];
 export type TakenItem = components['schemas']['TakenItem'];
 export type Texts = components['schemas']['Texts'];
+export type TimelineEntry = components['schemas']['TimelineEntry'];
 export type Took = components['schemas']['Took'];
 export type Unaffected = components['schemas']['Unaffected'];
 export type Update = components['schemas']['Update'];
@@ -5653,6 +5706,8 @@ export type WantedWork = components['schemas']['WantedWork'];
 export type Warning = components['schemas']['Warning'];
 export type WarningCount = components['schemas']['WarningCount'];
 export type Wave = components['schemas']['Wave'];
+export type WayEdge = components['schemas']['WayEdge'];
+export type WayNode = components['schemas']['WayNode'];
 export type Work = components['schemas']['Work'];
 export type WrittenVersion = components['schemas']['WrittenVersion'];
 export type Wrong = components['schemas']['Wrong'];
@@ -6866,6 +6921,29 @@ export interface operations {
             };
         };
     };
+    ApiV2OpenIncidentGetOpenIncident: {
+        parameters: {
+            query: {
+                /** @description An id of `/api/v2/open-incidents`, such as `job:ns:load` or a UUID. */
+                id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentDetail"];
+                };
+            };
+        };
+    };
     ApiV2OverviewGetOverview: {
         parameters: {
             query?: {
@@ -7112,6 +7190,8 @@ export interface operations {
         parameters: {
             query?: {
                 state?: string | null;
+                /** @description Only plans for this incident. */
+                incident?: string | null;
                 limit?: number;
                 offset?: number;
             };

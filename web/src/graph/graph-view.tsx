@@ -49,6 +49,8 @@ export interface GraphViewProps {
   dotted?: string;
   /** Parents whose children are shown: they can be folded. */
   opened: readonly string[];
+  /** A drawing that would be smaller than this as a whole opens at its root; absent: where cards are not drawn any more. */
+  openAbove?: number;
   /** Any value that changes with the colours. */
   theme: string;
   onSelect(id: string | null): void;
@@ -193,7 +195,7 @@ export function GraphView(props: GraphViewProps) {
       const whole = fit({ x: 0, y: 0, width: scene.layout.width, height: scene.layout.height }, width, height);
       const root = scene.index.get(scene.graph.root);
       // A graph too large to read as a whole opens at its root; the map in the corner shows the rest.
-      if (whole.k < CARD_ZOOM && root !== undefined)
+      if (whole.k < (latest.current.openAbove ?? CARD_ZOOM) && root !== undefined)
         viewport.go(keepWithin(centre(boxOf(scene, root), width, height, 0.8), scene.layout, width, height));
       else viewport.go(whole);
     }

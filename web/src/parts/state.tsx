@@ -61,6 +61,16 @@ const LOOKS: Record<string, Look> = {
   ad_hoc: { word: "ad hoc", tone: "none", shape: RING, filled: false },
 };
 
+/** The colours of the tones as a canvas takes them, legible on either theme. */
+export const TONES = {
+  good: "#2f9e62",
+  bad: "#d03d3d",
+  warn: "#c98a1b",
+  busy: "#3c82c4",
+  none: "#8b9a95",
+  dim: "#8b9a95",
+} as const satisfies Record<Look["tone"], string>;
+
 export const lookOf = (state: string | null | undefined): Look =>
   (state ? LOOKS[state.toLowerCase()] : undefined) ?? {
     word: (state ?? "unknown").toLowerCase().replaceAll("_", " "),

@@ -111,10 +111,17 @@ class OnePlan(msgspec.Struct, frozen=True):
     items: list[ItemView]
 
 
-async def plans(database: Database, *, state: str | None = None, limit: int = 100, offset: int = 0) -> PlanList:
-    """Return the plans, the latest first."""
+async def plans(
+    database: Database,
+    *,
+    state: str | None = None,
+    incident: uuid.UUID | None = None,
+    limit: int = 100,
+    offset: int = 0,
+) -> PlanList:
+    """Return the plans, the latest first; in one state or all, for one incident or any."""
     async with database.snapshot() as connection:
-        rows, total = await store.page(connection, state, limit, offset)
+        rows, total = await store.page(connection, state, incident, limit, offset)
         shown = [_plan_view(row, await store.items(connection, row.id)) for row in rows]
     return PlanList(total, shown)
 

@@ -19,7 +19,7 @@ from headwater.answer.status.doubted_versions import Doubt, describe_check, doub
 from headwater.answer.status.freshness import Freshness, freshness
 from headwater.answer.status.hit_objects import Cause, HitObject, cause_of, hit_by, label_instances, owners_of_cause
 from headwater.answer.status.wrong_by_reads import in_order
-from headwater.errors import InvalidQuestion
+from headwater.errors import InvalidQuestion, NotFound
 from headwater.model.names import DatasetName, short
 from headwater.model.run import RunState
 from headwater.model.version import dataset_id
@@ -40,7 +40,7 @@ class OpenIncident(msgspec.Struct, frozen=True):
     """`kind`: wrong, failed, doubted, late or stalled. `id`: of the job or dataset, or of the incident. `text`: what is the matter.
 
     `hit`: what is wrong, late, doubted or fails because of it, the cause left out. `owners`: of the cause. `plan`: what mends it, a command or the
-    jobs to run, in order. `look`: the command that shows more. `version_id`: of a doubted dataset, which version.
+    jobs to run, in order; `jobs`: these. `look`: the command that shows more. `version_id`: of a doubted dataset, which version.
     """
 
     kind: str
@@ -54,6 +54,7 @@ class OpenIncident(msgspec.Struct, frozen=True):
     plan: str
     look: str
     version_id: str | None = None
+    jobs: list[str] = []
 
 
 class OpenIncidents(msgspec.Struct, frozen=True):
@@ -81,13 +82,28 @@ async def open_incidents(
     """The list; of one kind, or of all. InvalidQuestion for a kind that there is not."""
     if kind is not None and kind not in KINDS:
         raise InvalidQuestion(f"kind {kind[:40]!r} is not one of {', '.join(KINDS)}", parameter="kind")
-    late = (await freshness(database, state="late", namespace=None, limit=_MOST, offset=0)).freshness
-    found = [*await _wrong(database), *await _caused(database, late)]
+    found = await _all(database)
     counts = {each: sum(one.kind == each for one in found) for each in KINDS}
     wanted = [one for one in found if kind in {None, one.kind}]
     far = dt.datetime.max.replace(tzinfo=dt.UTC)
     wanted.sort(key=lambda one: (KINDS.index(one.kind), one.since or far, one.id))
     return OpenIncidents(len(wanted), counts, wanted[offset : offset + limit])
+
+
+async def open_incident(database: Database, id_: str) -> OpenIncident:
+    """Return the entry with this id. NotFound if there is none, or no longer."""
+    for one in await _all(database):
+        if one.id == id_:
+            return one
+    raise NotFound(
+        f"no incident is open for {id_[:300]!r}; a later good run or a verdict ended it, or there was none",
+        id=id_[:300],
+    )
+
+
+async def _all(database: Database) -> list[OpenIncident]:
+    late = (await freshness(database, state="late", namespace=None, limit=_MOST, offset=0)).freshness
+    return [*await _wrong(database), *await _caused(database, late)]
 
 
 async def _wrong(database: Database) -> list[OpenIncident]:
@@ -164,12 +180,15 @@ async def _caused(database: Database, late: Iterable[Freshness]) -> list[OpenInc
             return Cause("run", str(trouble.run), label(id_))
         return Cause("dataset", names[id_].node_id, label(id_))
 
+    def jobs_of(id_: uuid.UUID) -> list[str]:
+        if troubles[id_].kind == "doubted":
+            return []
+        return [names[each].node_id for each in _jobs_in_order(id_, below.get(id_, ()), above, names)]
+
     def plan(id_: uuid.UUID) -> str:
         if troubles[id_].kind == "doubted":
             return f"headwater verdict '{names[id_].node_id}' wrong, or fine"
-        jobs = [
-            names[each].node_id.removeprefix("job:") for each in _jobs_in_order(id_, below.get(id_, ()), above, names)
-        ]
+        jobs = [each.removeprefix("job:") for each in jobs_of(id_)]
         more = f" and {len(jobs) - _MOST_JOBS:,} more" if len(jobs) > _MOST_JOBS else ""
         listed = ", then ".join(jobs[:_MOST_JOBS])
         return f"run {listed}{more} again" if jobs else f"find who writes it: headwater lineage '{names[id_].node_id}'"
@@ -178,6 +197,7 @@ async def _caused(database: Database, late: Iterable[Freshness]) -> list[OpenInc
         OpenIncident(
             trouble.kind, names[id_].node_id, label(id_), trouble.since, trouble.text, owners.get(id_, []), hits(id_), origin(id_), plan(id_),
             trouble.look.format(id=names[id_].node_id), str(trouble.version) if trouble.version else None,
+            jobs_of(id_),
         )
         for id_, trouble in troubles.items()
         if id_ in names and id_ not in causes

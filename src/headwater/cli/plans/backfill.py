@@ -116,6 +116,7 @@ def list_plans(
     state: Annotated[
         str | None, typer.Option(help="List only plans that are planned, running, paused, done, failed or cancelled.")
     ] = None,
+    incident: Annotated[str | None, typer.Option(metavar="ID", help="List only plans for this incident.")] = None,
     limit: Limit = 20,
     offset: Offset = 0,
     json: Json = False,
@@ -129,7 +130,7 @@ def list_plans(
 
       headwater backfill list --state running --json
     """
-    body = server.ask(url, "/api/v2/plans", state=state, limit=limit, offset=offset)
+    body = server.ask(url, "/api/v2/plans", state=state, incident=incident, limit=limit, offset=offset)
     if json:
         output.raw(body)
         return

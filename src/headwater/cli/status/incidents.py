@@ -118,13 +118,27 @@ def open_(
 
 
 @incident.command("show")
-def show(id_: Id, limit: Limit = 50, url: Url = None, json: Json = False) -> None:
+def show(
+    id_: Annotated[
+        str, typer.Argument(metavar="ID", help="The incident's id, or the job or dataset that an open one is about.")
+    ],
+    limit: Limit = 50,
+    url: Url = None,
+    json: Json = False,
+) -> None:
     """Show one incident: its cause, and what is wrong because of it, upstream first.
+
+    Of a job that fails or fell silent, or a dataset that is late or doubted: the way from it to each object it hits, and what happened when.
 
     Examples:
 
       headwater incident show 0190a000-0000-7000-8000-000000000000
+
+      headwater incident show job:shop:load-orders
     """
+    if id_.startswith(("job:", "dataset:")):
+        _show_open(server.ask(url, "/api/v2/open-incident", id=id_), limit, json)
+        return
     body = server.ask(url, _path(id_))
     if json:
         output.raw(body)
@@ -178,6 +192,50 @@ def show(id_: Id, limit: Limit = 50, url: Url = None, json: Json = False) -> Non
     left_out(len(found["unaffected"]), limit, "pair")
     if found["reads"]:
         wrong_reads.print_reads(found["reads"], limit)
+
+
+def _show_open(body: bytes, limit: int, json: bool) -> None:
+    if json:
+        output.raw(body)
+        return
+    found = msgspec.json.decode(body)
+    one = found["incident"]
+    output.pieces([(f"{output.printable(one['label'])}: ", "bold"), (one["kind"], KIND_STYLES[one["kind"]])])
+    owners = ", ".join(sorted({owner for node in found["nodes"] for owner in node["owners"]}))
+    facts = (("because", one["text"]), ("owners", owners), ("teams", ", ".join(found["teams"])), ("plan", one["plan"]))
+    for name, value in facts:
+        if value:
+            output.line(f"  {name:<11}{output.printable(value)}")
+    into: dict[str, list[str]] = {}
+    for edge in found["edges"]:
+        into.setdefault(edge["target"], []).append(edge["source"])
+    names = {node["id"]: node["label"] for node in found["nodes"]}
+    output.table(
+        ("hit", "is", "since (UTC)", "owners", "comes from"),
+        [
+            (
+                node["label"],
+                node["state"],
+                output.moment(node["since"]),
+                ", ".join(node["owners"]),
+                short([names[source] for source in into.get(node["id"], ())]),
+            )
+            for node in found["nodes"][:limit]
+            if node["role"] != "cause"
+        ],
+        styles={1: KIND_STYLES},
+        empty="Nothing else is hit.",
+    )
+    left_out(len(found["nodes"]), limit, "object")
+    for id_ in found["unreached"][:limit]:
+        output.line(output.printable(f"{id_} is hit too; no way from the cause to it is recorded"), "dim")
+    left_out(len(found["unreached"]), limit, "object")
+    output.table(
+        ("when (UTC)", "is", "what"),
+        [(output.moment(each["at"]), each["state"], each["text"] or each["id"]) for each in found["timeline"]],
+        styles={1: KIND_STYLES},
+    )
+    left_out(found["earlier_runs"], 0, "earlier run")
 
 
 def _wrong_now(one: Mapping[str, Any]) -> str:

@@ -16,9 +16,9 @@ select inputs::text from plans where id = %(id)s
 select id, created_at, created_by, reason, state, changed_at, seq, declared_at, items, request::text from plans where id = %(id)s for update
 
 -- name: page :many
--- Plans, the latest first; in one state, or all.
+-- Plans, the latest first; in one state or all, for one incident or any.
 select id, created_at, created_by, reason, state, changed_at, seq, declared_at, items, request::text, count(*) over () from plans
-where %(state)s::text is null or state = %(state)s order by created_at desc, id desc limit %(limit)s offset %(offset)s
+where (%(state)s::text is null or state = %(state)s) and (%(incident)s::text is null or request->>'incident' = %(incident)s) order by created_at desc, id desc limit %(limit)s offset %(offset)s
 
 -- name: state :exec
 -- Set the state of a plan.

@@ -7,7 +7,7 @@ import { distinguish } from "../../names.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { NodeLink, RunLink } from "../../parts/node-link.tsx";
 import { Section } from "../../parts/page.tsx";
-import { StateMark } from "../../parts/state.tsx";
+import { State } from "../../parts/state.tsx";
 import { When } from "../../parts/when.tsx";
 import { lookedAt } from "./looked-at.ts";
 
@@ -64,8 +64,8 @@ export function Recent() {
                 {rows.map((run) => (
                   <li key={run.id}>
                     <span className="node-link">
-                      <StateMark state={run.effective_state} />
                       <NodeLink id={run.job} label={names.get(run.job)} />
+                      <State state={run.effective_state} />
                     </span>
                     <small className="soft">
                       <RunLink id={run.id}>

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { Answer } from "../../api/client.ts";
 import { plural } from "../../format.ts";
 import { Command } from "../../parts/message.tsx";
-import { NodeLink, RunLink } from "../../parts/node-link.tsx";
+import { KindMark, NodeLink, RunLink } from "../../parts/node-link.tsx";
 import { State } from "../../parts/state.tsx";
 import { When } from "../../parts/when.tsx";
 
@@ -59,11 +59,11 @@ export function IncidentLine({ incident, full = false }: { incident: Incident; f
 }
 
 /** The first cause upstream, where it is something else than the subject of the line. */
-function Caused({ incident: { id, cause } }: { incident: Incident }) {
+export function Caused({ incident: { id, cause }, bare = false }: { incident: Incident; bare?: boolean }) {
   if (cause.id === id || !cause.label) return null;
   return (
     <span>
-      cause:{" "}
+      {!bare && "cause: "}
       {cause.kind === "run" ? (
         <RunLink id={cause.id}>run of {cause.label}</RunLink>
       ) : cause.kind === "version" && id.startsWith("dataset:") ? (
@@ -75,17 +75,12 @@ function Caused({ incident: { id, cause } }: { incident: Incident }) {
   );
 }
 
-function Subject({ incident: { kind, id, label } }: { incident: Incident }) {
-  if (/^(dataset|job):/.test(id)) return <NodeLink id={id} label={label} />;
-  if (kind === "wrong")
-    return (
-      <Link to="/incidents/$id" params={{ id }}>
-        {label || `Incident ${id.slice(0, 8)}`}
-      </Link>
-    );
+/** Leads to the incident: its cause, who is hit, and the repair. */
+function Subject({ incident: { id, label } }: { incident: Incident }) {
   return (
-    <Link to="/runs/$id/{-$tab}" params={{ id, tab: undefined }} className="mono">
-      {label}
+    <Link className="node-link" title={id} to="/incidents/$id" params={{ id }}>
+      {/^(dataset|job):/.test(id) && <KindMark id={id} />}
+      <span className="name mono">{label || `Incident ${id.slice(0, 8)}`}</span>
     </Link>
   );
 }

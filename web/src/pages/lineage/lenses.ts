@@ -1,6 +1,7 @@
 // A lens: one colour scale over the graph, and its legend. Colours come with words, on the card and in the legend.
 import type { LineageNode } from "../../api/types.ts";
 import { count, percent, plural } from "../../format.ts";
+import { TONES } from "../../parts/state.tsx";
 import type { Lens } from "../../search-params.ts";
 
 export interface Tinted {
@@ -15,7 +16,6 @@ export interface LensView {
 
 /** Distinct in both themes, and for those who see red and green alike. */
 const PALETTE = ["#2f7fd8", "#b98a3e", "#7a5cc4", "#1b8a9b", "#c2567a", "#5f8f2f", "#8a6d5c", "#4f6f8f"];
-export const TONES = { good: "#2f9e62", warn: "#c98a1b", bad: "#d03d3d", none: "#8b9a95" } as const;
 
 const FRESH: Record<string, Tinted> = {
   on_time: { tint: TONES.good, note: "on time" },

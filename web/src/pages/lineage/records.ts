@@ -4,7 +4,7 @@ import type { Answer } from "../../api/client.ts";
 import { ago, bytes, count, duration, plural } from "../../format.ts";
 import type { NodeState } from "../../graph/model.ts";
 import { bareName, distinguish } from "../../names.ts";
-import { TONES } from "./lenses.ts";
+import { TONES } from "../../parts/state.tsx";
 import type { SelectableNode } from "./selection.ts";
 import type { DrawnGraph } from "./to-graph.ts";
 

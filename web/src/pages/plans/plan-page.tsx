@@ -1,20 +1,16 @@
 // One plan: its runs in order, live; apply, pause, go on, take failed ones again, cancel.
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
-import type { Answer } from "../../api/client.ts";
-import { useAsk, useMe, useSend } from "../../api/queries.ts";
+import { useAsk } from "../../api/queries.ts";
 import { plural } from "../../format.ts";
 import { Answered } from "../../parts/answered.tsx";
-import { Command } from "../../parts/message.tsx";
 import { RunLink } from "../../parts/node-link.tsx";
 import { Facts, Page, Section } from "../../parts/page.tsx";
 import { State } from "../../parts/state.tsx";
 import { PAGE, Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
-import { Refused } from "../metadata/described.tsx";
 import { Progress } from "./progress.tsx";
-
-type PlanView = Answer<"/api/v2/plans/{plan}">["plan"];
+import { Steer } from "./steer.tsx";
 
 const route = getRouteApi("/plans/$id");
 
@@ -119,57 +115,5 @@ export function PlanPage() {
         )}
       </Answered>
     </Page>
-  );
-}
-
-function Steer({ plan }: { plan: PlanView }) {
-  const me = useMe();
-  const apply = useSend("post", "/api/v2/plans/{plan}/apply");
-  const pause = useSend("post", "/api/v2/plans/{plan}/pause");
-  const resume = useSend("post", "/api/v2/plans/{plan}/resume");
-  const retry = useSend("post", "/api/v2/plans/{plan}/retry");
-  const cancel = useSend("post", "/api/v2/plans/{plan}/cancel");
-  const given = { path: { plan: plan.id } };
-  const may = me.data?.role === "write" || me.data?.role === "admin";
-  const waits = plan.state === "running" && plan.running === 0 && plan.waiting > 0;
-  return (
-    <>
-      {may && (
-        <div className="actions">
-          {plan.state === "planned" && (
-            <button type="button" className="button" onClick={() => apply.mutate(given)}>
-              Apply
-            </button>
-          )}
-          {plan.state === "running" && (
-            <button type="button" className="button quiet" onClick={() => pause.mutate(given)}>
-              Pause
-            </button>
-          )}
-          {plan.state === "paused" && (
-            <button type="button" className="button" onClick={() => resume.mutate(given)}>
-              Go on
-            </button>
-          )}
-          {plan.failed > 0 && (
-            <button type="button" className="button quiet" onClick={() => retry.mutate(given)}>
-              Take failed runs again
-            </button>
-          )}
-          {!["done", "cancelled"].includes(plan.state) && (
-            <button type="button" className="button quiet" onClick={() => cancel.mutate(given)}>
-              Cancel
-            </button>
-          )}
-        </div>
-      )}
-      {me.data && !may && <p className="soft">You may read. To steer a plan, ask for the role write.</p>}
-      {waits && (
-        <p className="notice-line" role="status">
-          No run is under way. If no worker is connected, start one: <Command text="headwater backfill work" />
-        </p>
-      )}
-      <Refused error={apply.error ?? pause.error ?? resume.error ?? retry.error ?? cancel.error} />
-    </>
   );
 }

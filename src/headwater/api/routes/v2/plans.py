@@ -71,11 +71,13 @@ async def make_plan(
 async def list_plans(
     state: State,
     in_state: Annotated[str | None, QueryParameter(name="state", max_length=20)] = None,
+    incident: Annotated[str | None, QueryParameter(max_length=100, description="Only plans for this incident.")] = None,
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> plans.PlanList:
     """List plans, the latest first."""
-    return await plans.plans(state.database, state=in_state, limit=limit, offset=offset)
+    of = id_of(incident, "incident") if incident is not None else None
+    return await plans.plans(state.database, state=in_state, incident=of, limit=limit, offset=offset)
 
 
 @get("/plans/{plan:str}")

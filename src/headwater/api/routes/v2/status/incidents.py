@@ -10,7 +10,7 @@ from litestar.datastructures import State
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from headwater.answer import overview
-from headwater.answer.status import incidents, open_incidents
+from headwater.answer.status import incident_detail, incidents, open_incidents
 from headwater.answer.status.wrong_by_reads import WrongByReads
 from headwater.answer.status.wrong_versions import Search, read_origin
 from headwater.api.authors import As, author
@@ -114,6 +114,22 @@ async def list_open_incidents(
     return await open_incidents.open_incidents(state.database, kind=kind, limit=limit, offset=offset)
 
 
+@get("/open-incident")
+async def get_open_incident(
+    state: State,
+    id_: Annotated[
+        str,
+        QueryParameter(
+            name="id",
+            max_length=5000,
+            description="An id of `/api/v2/open-incidents`, such as `job:ns:load` or a UUID.",
+        ),
+    ],
+) -> incident_detail.IncidentDetail:
+    """Return one open incident with the way from its cause to each object that it hits, and its timeline."""
+    return await incident_detail.incident_detail(state.database, id_)
+
+
 @get("/overview")
 async def get_overview(
     state: State,
@@ -191,6 +207,7 @@ async def confirm_instances(
 
 handlers = (
     list_open_incidents,
+    get_open_incident,
     get_overview,
     list_incidents,
     open_incident,

@@ -1,0 +1,121 @@
+// From trouble to its repair, and what people say of data, in a real Chromium against the real server. Tests run in order.
+import assert from "node:assert/strict";
+import { after, before, describe } from "node:test";
+import { openBrowser, pageTests, seg, settled } from "./browser.mjs";
+import { post } from "./seed.mjs";
+import { serve } from "./server.mjs";
+
+const CLEAN = "dataset:file:/data/clean/flights";
+const ORDERS = "dataset:postgres://shop:5432:shop.public.orders";
+const dataset = (id) => `datasets/${seg(id.replace(/^[a-z]+:/, ""))}`;
+
+let browser;
+let server;
+
+before(async () => {
+  browser = await openBrowser();
+  server = await serve();
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+const onPage = pageTests(() => ({ browser, server }));
+
+describe("saying and repairing", () => {
+  onPage("description, owner and tag in place, with history", async (page, open) => {
+    await open(dataset(CLEAN));
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("Description").fill("What flew, checked.");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.locator(".description", { hasText: "What flew, checked." }).waitFor();
+    await page.getByLabel("Add an owner").fill("ana");
+    await page.keyboard.press("Enter");
+    await page.locator(".chip", { hasText: "ana" }).waitFor();
+    await page.getByLabel("Add a tag").fill("tier:gold");
+    await page.keyboard.press("Enter");
+    await page.locator(".chip", { hasText: "tier:gold" }).waitFor();
+    await page.getByRole("link", { name: "History" }).click();
+    await page.getByRole("cell", { name: "describe" }).waitFor();
+    assert.equal(await page.getByRole("table", { name: "Changes by people" }).locator("tbody tr").count(), 3);
+  });
+
+  onPage("from a red mark on Home to the cause, who is hit, by which way, and the jobs to run", async (page, open) => {
+    await open("");
+    await page.locator(".incident-what").getByRole("link", { name: "import-clicks" }).click();
+    await page.getByRole("heading", { name: "import-clicks" }).waitFor();
+    await settled(page);
+    assert.equal(await page.locator(".graph").getAttribute("data-nodes"), "8");
+    const hits = page.getByRole("table", { name: "Who is hit" });
+    const sessions = hits.getByRole("row", { name: /sessions/ }).first();
+    assert.match(await hits.innerText(), /ben, team web[\s\S]*import-clicks → clicks → sessionize → sessions/);
+    assert.match(await sessions.innerText(), /late/);
+    assert.deepEqual(await page.getByRole("list", { name: "Jobs to run again" }).locator(".name").allInnerTexts(), [
+      "import-clicks",
+      "sessionize",
+      "funnel",
+      "refresh dashboard 7",
+    ]);
+    assert.equal(await page.locator(".timeline > li", { hasText: "HTTP 503" }).count(), 3);
+    await page.getByRole("link", { name: "run of import-clicks" }).click();
+    await page.getByText("HTTP 503 of the click stream").waitFor();
+  });
+
+  onPage("a doubted version: who would be hit, marked wrong, and retracted", async (page, open) => {
+    await open(`incidents/${seg(ORDERS)}`);
+    await page.getByRole("button", { name: /Who is hit if this version is wrong/ }).click();
+    await page.getByRole("list", { name: "Datasets that would hold a wrong version" }).getByText("revenue").waitFor();
+    await page.getByLabel("Why it is wrong").fill("twice the same order");
+    await page.getByRole("button", { name: "Mark wrong" }).click();
+    await page.getByRole("heading", { name: "twice the same order" }).waitFor();
+    await settled(page);
+    await page.getByRole("button", { name: /Retract/ }).click();
+    await page.locator(".page-title .state", { hasText: "retracted" }).waitFor();
+  });
+
+  onPage(
+    "an incident that ended says so",
+    async (page, open) => {
+      await open(`incidents/${seg(CLEAN)}`);
+      await page.getByText("This incident is over").waitFor();
+    },
+    { expected: ["404"] },
+  );
+
+  onPage("three hours wrong: who is hit, the plan, apply, and retract", async (page, open) => {
+    await open("schedules/weather?month=2013-03");
+    await page.locator('[data-instance="2013-03-12T04-04:00"]').click();
+    await page.locator('[data-instance="2013-03-12T06-04:00"]').click();
+    await page.getByRole("button", { name: "Who is hit" }).click();
+    await page.getByRole("table", { name: "Who is hit" }).waitFor();
+    await page.getByLabel("Why it is wrong").fill("a sensor froze");
+    await page.getByRole("button", { name: "Mark wrong" }).click();
+    await page.getByRole("heading", { name: "a sensor froze" }).waitFor();
+    await page.getByRole("button", { name: "Plan the repair" }).click();
+    await page.getByRole("button", { name: "Make this plan" }).click();
+    await page.getByRole("button", { name: "Apply" }).click();
+    await page.getByText("No run is under way").waitFor();
+    // What a worker does; the page follows by itself.
+    const { plans } = await (await fetch(new URL("api/v2/plans?limit=1", server.url))).json();
+    const path = `api/v2/plans/${plans[0].id}`;
+    const { items } = await post(server.url, `${path}/take`, { worker: "test" });
+    await page.getByText("1 running").waitFor();
+    await post(server.url, `${path}/items/${items[0].number}/end`, { attempt: items[0].attempt, failed: true });
+    await page.getByText("1 failed").waitFor();
+    await page.getByRole("button", { name: "Take failed runs again" }).waitFor();
+    await open("incidents");
+    await page.getByRole("link", { name: "a sensor froze" }).first().click();
+    await page.getByRole("button", { name: /Retract/ }).click();
+    await page.locator(".page-title .state", { hasText: "retracted" }).waitFor();
+  });
+
+  onPage("a key is made, shown once, and revoked", async (page, open) => {
+    await open("settings/keys");
+    await page.getByLabel("Name of the key").fill("airflow");
+    await page.getByRole("button", { name: "Make" }).click();
+    await page.getByText(/hw_/).waitFor();
+    await page.getByRole("button", { name: "Revoke the key airflow" }).click();
+    await page.getByText("revoked").waitFor();
+  });
+});
