@@ -111,7 +111,8 @@ def test_of_a_wrong_run_the_ways_are_those_that_were_read(hourly: Sender) -> Non
     found = detail(hourly.client, made["id"])
     assert pairs(found) == [("clean", "clean"), ("load", "raw"), ("raw", "clean")]
     assert [node["label"] for node in found["nodes"] if node["role"] == "cause"] == ["load"]
-    assert [(entry["state"], entry["text"]) for entry in found["timeline"]][0] == ("wrong", "run of load began")
+    first = found["timeline"][0]
+    assert (first["state"], first["text"]) == ("wrong", "run of load began")
 
 
 def test_the_command_prints_them(hourly: Sender, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,7 +153,7 @@ async def _around_object(database: Database, found: OpenIncident) -> _Surroundin
 
 
 async def _around_verdict(database: Database, one: incidents.OneIncident) -> _Surroundings:
-    """What a verdict condemned: by recorded reads, and by the needs of the entities it marked."""
+    """The objects that a verdict condemned: by recorded reads, and by the needs of the entities it marked."""
     edges: set[tuple[str, str]] = set()
     names: dict[str, _Named] = {}
     causes = [_ENTITY + entity for entity in one.roots]

@@ -128,7 +128,7 @@ def show(
 ) -> None:
     """Show one incident: its cause, and what is wrong because of it, upstream first.
 
-    Of a job that fails or fell silent, or a dataset that is late or doubted: the way from it to each object it hits, and what happened when.
+    The id of a job or dataset shows the open incident about it: the way from it to each object it hits, and what happened when.
 
     Examples:
 
