@@ -21,13 +21,14 @@ from headwater.columns import Catalog, Level, Session, Statement, analyse
 from headwater.columns.kinds import CONDITIONAL, DIRECT, MASKED
 from headwater.columns.result import Input, TableName
 from tests.oracle import hive_classes
-from tests.oracle.hive_classes import Line
+from tests.oracle.hive_classes import Line, Surroundings
 
 VERDICTS = Path(__file__).parent / "hive_verdicts.yaml"
 _VALUE = DIRECT | CONDITIONAL
 NOTHING: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 _HOOK = re.compile(r"(PRE|POST)HOOK: (query|type|Input|Output|Lineage): (.*)", re.DOTALL)
 _ONLY_SAID = re.compile(r"(?:\s|--[^\n]*\n)*(?:EXPLAIN|SET\s|DESC|SHOW|ANALYZE)", re.IGNORECASE)
+_MATERIALIZED = re.compile(r"\s*create\s+materialized\s+view\b", re.IGNORECASE)
 _LINEAGE = re.compile(
     r"(?P<table>\S+?)(?: PARTITION\((?P<partition>[^)]*)\))?\.(?P<column>[^.]+?) (?P<kind>SIMPLE|EXPRESSION|SCRIPT|AGGREGATION|UDF|UDAF) \[(?P<inputs>.*)\]\s*$"
 )
@@ -149,6 +150,7 @@ class Difference:
     level: str
     lines: list[Line]
     warnings: list[str]
+    around: Surroundings
 
 
 @dataclass
@@ -163,16 +165,21 @@ class Report:
 
 def compare(folder: Path) -> Report:
     report, catalog = Report(), known()
+    listed: dict[str, list[str]] = yaml.safe_load(VERDICTS.read_text(encoding="utf-8"))["tables"]
+    columns = {one.rpartition(".")[2]: frozenset(own) for one, own in listed.items()}
     for path in files(folder):
         session = Session(schema="default", through_views=True)
+        materialized: set[str] = set()
         for case in cases(path):
             statements = analyse(case.text, "hive", catalog, session)
             if "A masked pattern was here" not in case.text and not _ONLY_SAID.match(case.text):
-                _compare(case, statements, report)
+                _compare(case, statements, report, Surroundings(case.text, columns, frozenset(materialized)))
+            if _MATERIALIZED.match(case.text):
+                materialized |= {name(one) for made in statements for one in made.writes} | case.outputs
     return report
 
 
-def _compare(case: Case, statements: list[Statement], report: Report) -> None:
+def _compare(case: Case, statements: list[Statement], report: Report, around: Surroundings) -> None:
     level = next((one.level.value for one in statements if one.level != Level.FULL), "full")
     warnings = [text for one in statements for text in one.warnings]
     warnings += [f"open: {left.name}" for one in statements for left in one.unresolved]
@@ -181,14 +188,14 @@ def _compare(case: Case, statements: list[Statement], report: Report) -> None:
         lines = _columns(case, statements, report)
         report.columns_exact += not lines
         if lines:
-            report.differences.append(Difference(case, "columns", level, lines, warnings))
+            report.differences.append(Difference(case, "columns", level, lines, warnings, around))
     if case.type in {"QUERY", "CREATETABLE_AS_SELECT", "CREATEVIEW"}:
         report.tables += 1
         reads = frozenset(name(table) for one in statements for table in one.reads)
         report.tables_exact += reads == case.inputs
         if reads != case.inputs:
             line = Line("reads", frozenset(case.inputs), reads, frozenset(case.outputs), True)
-            report.differences.append(Difference(case, "reads", level, [line], warnings))
+            report.differences.append(Difference(case, "reads", level, [line], warnings, around))
 
 
 def _columns(case: Case, statements: list[Statement], report: Report) -> list[Line]:
@@ -217,7 +224,7 @@ def verdicts() -> dict[str, str]:
 def classes(difference: Difference) -> list[str]:
     """The class of each line of a disagreement; "ours" where it is none of Hive's own."""
     judge = hive_classes.column if difference.what == "columns" else hive_classes.reads
-    return [judge(one, difference.case.text) for one in difference.lines]
+    return [judge(one, difference.around) for one in difference.lines]
 
 
 def main() -> None:

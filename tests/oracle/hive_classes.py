@@ -1,6 +1,7 @@
 """The disagreements with Hive that are Hive's own: one rule for each class of hive_verdicts.yaml, which has the causes."""
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -17,8 +18,17 @@ class Line(NamedTuple):
         return f"{self.name}: Hive {sorted(self.wanted)}, here {sorted(self.got) if self.there else 'no such column'}"
 
 
-def column(line: Line, text: str) -> str:
+class Surroundings(NamedTuple):
+    """What a verdict may rest on beside the line: the statement's text, the columns of Hive's own tables, materialized views made before it."""
+
+    text: str
+    columns: Mapping[str, frozenset[str]]
+    materialized: frozenset[str]
+
+
+def column(line: Line, around: Surroundings) -> str:
     """The class of a column Hive says otherwise, or "ours"."""
+    text = around.text
     name = line.name.rpartition(".")[2]
     stars = {one.rpartition(".")[0] for one in line.wanted if one.endswith(".*")}
     plain = {one for one in line.wanted if not one.endswith(".*")}
@@ -31,8 +41,11 @@ def column(line: Line, text: str) -> str:
         return "internal table"
     if stars and plain <= line.got and {one.rpartition(".")[0] for one in line.got - plain} <= stars:
         return "whole table"
-    if missing and not extra and missing <= line.deciding:
+    over = re.search(r"\bover\b", text, re.IGNORECASE)
+    if over and missing and not extra and missing <= line.deciding:
         return "window"
+    if over and missing and not extra and line.there and _whole_rows(line.wanted, around.columns):
+        return "row of a window"
     if extra and not missing and all(_compared(one, text) for one in extra):
         return "folded constant"
     tables = {one.rpartition(".")[0] for one in missing}
@@ -45,18 +58,29 @@ def column(line: Line, text: str) -> str:
     return "ours"
 
 
+def _whole_rows(names: frozenset[str], known: Mapping[str, frozenset[str]]) -> bool:
+    """Return whether these are all columns of one table or more."""
+    tables: dict[str, set[str]] = {}
+    for one in names:
+        table, _, own = one.rpartition(".")
+        tables.setdefault(table, set()).add(own)
+    return all(frozenset(columns) == known.get(table) for table, columns in tables.items())
+
+
 def _compared(one: str, text: str) -> bool:
     """Return whether a condition compares the column with a constant."""
     name = re.escape(one.rpartition(".")[2])
     constant = r"\(?\s*(?:[-+]?\d|'|\"|cast|null|true|false|date)"
     return bool(
-        re.search(rf"\b{name}`?\)?\s*(?:=|==|<=>|in\b|is\b|like\b)\s*{constant}", text, re.IGNORECASE)
+        re.search(rf"\b{name}`?\)?\s*(?:=|==|<=>|is\b)\s*{constant}", text, re.IGNORECASE)
+        or re.search(rf"\b{name}`?\)?\s*in\s*\(\s*[^,()]+\)|\b{name}`?\)?\s*like\s*'[^%_']*'", text, re.IGNORECASE)
         or re.search(rf"(?:\d|'|\")\s*=\s*(?:\w+\.)?{name}\b", text, re.IGNORECASE)
     )
 
 
-def reads(line: Line, text: str) -> str:
+def reads(line: Line, around: Surroundings) -> str:
     """The class of tables Hive says otherwise, or "ours"."""
+    text = around.text
     extra, missing = line.got - line.wanted, line.wanted - line.got
     if missing and all("temp_table_for_load_data" in one for one in missing):
         return "internal table"
@@ -67,17 +91,23 @@ def reads(line: Line, text: str) -> str:
         and re.match(r"\s*(update|delete|merge|alter\s+materialized)\b", text, re.IGNORECASE)
     ):
         return "changed in place"
-    if (
-        not extra
-        and missing
-        and not any(re.search(rf"\b{re.escape(one.rpartition('.')[2])}\b", text, re.IGNORECASE) for one in missing)
-    ):
+    if missing and not extra and missing <= around.materialized:
         return "materialized view"
+    if missing == {"default.src"} and not extra and re.search(r"\bmasking_test\w*_subq", text, re.IGNORECASE):
+        return "row filter"
+    if missing and not extra and all(_beneath(one, line.got) for one in missing):
+        return "view of the system"
     if not line.wanted and re.search(r"\bif\s+not\s+exists\b", text, re.IGNORECASE):
         return "was there"
     if missing and not extra and all(_common(one, text) for one in missing):
         return "materialized common table"
     return "ours"
+
+
+def _beneath(table: str, read: frozenset[str]) -> bool:
+    """Return whether a view of Hive's own catalog over the table is read: `sys.table_stats_view` over `sys.table_params`."""
+    database, _, name = table.rpartition(".")
+    return database == "sys" and f"sys.{name.removesuffix('_params')}_stats_view" in read
 
 
 def _common(table: str, text: str) -> bool:

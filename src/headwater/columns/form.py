@@ -221,7 +221,7 @@ class QueryForm(_Node):
 
 class WriteForm(_Node):
     """CREATE … AS, INSERT … query, COPY. `view`: the created object is read as its query. `refreshes`: its rows are recomputed by the query it was
-    created with."""
+    created with. `upserts`: what happens to rows that were there (ON CONFLICT, ON DUPLICATE KEY)."""
 
     target: Target
     action: str
@@ -233,6 +233,7 @@ class WriteForm(_Node):
     creates: bool = False
     view: Literal["", "view", "materialized", "ephemeral"] = ""
     refreshes: bool = False
+    upserts: "UpdateForm | None" = None
 
 
 class SetClause(msgspec.Struct, array_like=True, gc=False):

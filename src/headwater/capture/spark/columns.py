@@ -229,6 +229,11 @@ class _Walk:
         made = deps.strengthened(made, deps.TRANSFORMATION)
         added = [Column(out.expression_id, out.name, made) for out in node.attributes("generatorOutput")]
         generator = node.trees("generator")
+        if len(generator) == 1 and generator[0].kind == "Stack" and added:  # Its first argument says how many rows.
+            for place, column in enumerate(added):
+                laid = [self._value(tree, scope) for tree in generator[0].children[1 + place :: len(added)]]
+                column.depends = deps.strengthened(deps.merged(laid), deps.TRANSFORMATION)
+            return Relation(below.columns + added, below.rows)
         if len(generator) == 1 and generator[0].kind in {"Explode", "PosExplode", "Inline"} and added:
             inner = self._fields(generator[0].children[0], scope)
             if generator[0].kind == "Inline" and inner is not None and len(inner) == len(added):

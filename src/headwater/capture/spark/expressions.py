@@ -5,7 +5,8 @@ Rules, where OpenLineage leaves a choice:
 - CASE, IF: the predicates are CONDITIONAL, the value branches TRANSFORMATION (as the OpenLineage jar has it), also when passed unchanged;
 - COALESCE is a value: every argument is TRANSFORMATION; NVL2 and NULLIF equal their CASE; NANVL's first argument is CONDITIONAL too;
 - indirect dependencies inside a predicate (the partition of a window) keep their kind; rank() and similar functions pass no value on;
-- an aggregate's arguments are AGGREGATION, its ORDER BY is SORT, its FILTER clause CONDITIONAL; `count(*)` and literals depend on nothing;
+- an aggregate's arguments are AGGREGATION, its ORDER BY and what `max_by` goes by are SORT, its FILTER clause is CONDITIONAL; `count(*)` and
+  literals depend on nothing;
 - a window's partition and order are WINDOW of that column only;
 - hashes and `mask` are TRANSFORMATION with masking;
 - a scalar subquery is the value of its first column; what decides inside it decides about this column. A column of the outer query
@@ -212,7 +213,7 @@ class _Reader:
         if not children or kind not in _PICKING | _ORDERING | _ORDERED:
             return None
         if kind in _ORDERED:
-            decided = deps.strengthened(self._all(children[1:2]), deps.AGGREGATION)
+            decided = deps.deciding(self._all(children[1:2]), deps.SORT)
         else:
             decided = deps.deciding(self.value(children[0]), deps.SORT) if kind in _ORDERING else {}
         made = self.fields(children[0])
@@ -259,6 +260,8 @@ class _Reader:
         below = self._all([child for child in given if child.kind != "SortOrder"])
         order = deps.deciding(self._all([child for child in given if child.kind == "SortOrder"]), deps.SORT)
         masking = function.kind in _MASKING
+        if function.kind in _ORDERED:
+            below, order = self.value(function.children[0]), deps.deciding(self._all(function.children[1:2]), deps.SORT)
         if function.kind == "PivotFirst" and len(function.children) == 2:
             # The pivot column only selects the rows whose value goes into this column.
             chosen = deps.deciding(self.value(function.children[0]), deps.CONDITIONAL)

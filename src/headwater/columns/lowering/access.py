@@ -25,7 +25,10 @@ def dot(context: Context, node: Any, use: int, stack: Stack, result: form.Expres
             elif isinstance(field, exp.Star):
                 pass
             elif isinstance(field, exp.Literal):  # ClickHouse: the place in a tuple
-                path.append(f"[{int(field.name) - 1}]" if field.name.isdigit() else field.name)
+                path.append(f"#{int(field.name) - 1}" if field.name.isdigit() else field.name)
+            elif path and changes_fields(base):
+                result.taken += ((context.value(base), ".".join(reversed(path)), below),)
+                return
             else:
                 if path:
                     result.taken += ((context.value(field), ".".join(reversed(path)), below),)
@@ -39,7 +42,7 @@ def dot(context: Context, node: Any, use: int, stack: Stack, result: form.Expres
         elif isinstance(base, exp.Bracket):
             below = below_use(use, TRANSFORMED)
             for index in reversed(base.expressions):
-                path.append(_place(index))
+                path.append(_row_place(base.this, index) or _place(index))
                 if path[-1] == form.ANY:
                     push(stack, index, below)
             base = base.this
@@ -70,8 +73,59 @@ def _called_on(context: Context, node: Any, use: int, stack: Stack, result: form
     parts = context.key_path(node.this) if method else ()
     if parts:
         result.references.append((parts, below_use(use, TRANSFORMED), ""))
-    elif not isinstance(node.this, (exp.Identifier, exp.Column, exp.Dot)):
-        push(stack, node.this, below_use(use, TRANSFORMED))
+    elif context.rule.parser == "duckdb" and isinstance(node.this, (exp.Identifier, exp.Column, exp.Dot)):
+        _chained(context, node, use, stack)
+    elif changes_fields(node) or not isinstance(node.this, (exp.Identifier, exp.Column, exp.Dot)):
+        push(stack, as_value(node.this), below_use(use, TRANSFORMED))
+
+
+def _chained(context: Context, node: Any, use: int, stack: Stack) -> None:
+    """DuckDB: `a.upper()` is `upper(a)`, but `s.f()` may be a function of a schema s."""
+    first = node.this if isinstance(node.this, exp.Identifier) else next(node.this.find_all(exp.Identifier))
+    if first.name.lower() in _SCHEMAS:
+        return
+    if str(node.expression.name).upper() not in exp.FUNCTION_BY_NAME:
+        context.warn(f"{context.written(node.this)} is taken for a column that {node.expression.name} is called on; it may be a schema")  # fmt: skip
+    push(stack, as_value(node.this), below_use(use, TRANSFORMED))
+
+
+_SCHEMAS = frozenset({"main", "temp", "system", "pg_catalog", "information_schema"})
+
+
+def changes_fields(node: Any) -> bool:
+    """Return whether the node is Spark's `value.withField('name', x)` or `value.dropFields('name', …)`."""
+    return isinstance(node.expression, exp.Anonymous) and str(node.expression.this).lower() in {
+        "withfield",
+        "dropfields",
+    }
+
+
+def as_value(node: Any) -> Any:
+    """What stands before a method as the value that it is: the parser leaves names there of what are columns elsewhere."""
+    if isinstance(node, exp.Identifier):
+        return exp.Column(this=node.copy())
+    made = node.copy()
+    for one in [*made.find_all(exp.Identifier)]:
+        names = isinstance(one.parent, (exp.PropertyEQ, exp.Kwarg)) and one.arg_key == "this"
+        if isinstance(one.parent, (exp.Func, exp.Binary, exp.Unary)) and not (names or isinstance(one.parent, exp.Dot)):
+            one.replace(exp.Column(this=one.copy()))
+    return made
+
+
+_ROWS = (exp.Struct, exp.Tuple)
+_SAME_ROW = (
+    exp.Max, exp.Min, exp.ArgMax, exp.ArgMin, exp.AnyValue, exp.First, exp.Last, exp.FirstValue, exp.LastValue, exp.Paren, exp.Window,
+)  # fmt: skip
+
+
+def _row_place(node: Any, index: Any) -> str:
+    """The step that `row[n]` is: a field of a row by its place, where the value is one for certain and no list."""
+    while isinstance(node, _SAME_ROW):
+        node = node.this
+    cast = isinstance(node, exp.Cast) and isinstance(node.to, exp.DataType) and node.to.this == exp.DType.STRUCT
+    if not (cast or isinstance(node, _ROWS)) or not isinstance(index, exp.Literal) or not index.name.isdigit():
+        return ""
+    return f"#{int(index.name) - cast}"  # The parser counts from 0, but where it knows the type.
 
 
 def _place(index: Any) -> str:

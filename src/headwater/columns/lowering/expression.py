@@ -27,6 +27,7 @@ from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.dictionary import looked_up
 from headwater.columns.lowering.functions import (
     AGGREGATE_NAMES,
+    CHOOSING_NAMES,
     CURSOR_ATTRIBUTES,
     DATE_FUNCTIONS,
     MASKING_NAMES,
@@ -168,17 +169,26 @@ def _combined(_context: Context, node: Any, use: int, stack: Stack, _result: for
     arguments = [*(args.get("params") or args.get("expressions") or ())]
     if len(arguments) > 1 and _IF.search(str(node.this)):
         push(stack, arguments.pop(), below_use(use, CONDITIONAL))
+    if len(arguments) > 1 and _CHOOSING.match(str(node.this)):
+        push(stack, arguments.pop(), below_use(use, SORT))
     push(stack, arguments, below_use(use, AGGREGATED))
     if args.get("params"):
         push(stack, args.get("expressions"), below_use(use, AGGREGATED))
 
 
 _IF = re.compile(r"If(?![a-z])")
+_CHOOSING = re.compile(r"arg_?(?:max|min)", re.IGNORECASE)
+
+
+def _chosen(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+    """`max_by(x, y)`: y only decides whose x it is, as an order does."""
+    push(stack, node.args.get("this"), below_use(use, AGGREGATED))
+    push(stack, node.args.get("expression"), below_use(use, SORT))
 
 
 def _having_max(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
     push(stack, node.args.get("this"), use)
-    push(stack, node.args.get("expression"), below_use(use, CONDITIONAL))
+    push(stack, node.args.get("expression"), below_use(use, SORT))
 
 
 def _count(_context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
@@ -290,6 +300,9 @@ def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form
         below |= MASKING_USE
     if name in NOTHING_NAMES:
         return
+    if name in CHOOSING_NAMES and len(arguments) > 1:
+        push(stack, arguments[1:2], below_use(use, SORT))
+        arguments = [arguments[0], *arguments[2:]]
     push(stack, arguments, below)
 
 
@@ -345,6 +358,7 @@ _HOW: dict[type, Any] = {
     exp.WithinGroup: _within_group,
     exp.Order: _ordered_argument,
     exp.HavingMax: _having_max,
+    **dict.fromkeys((exp.ArgMax, exp.ArgMin), _chosen),
     exp.Count: _count,
     exp.Dot: dot,
     exp.Bracket: bracket,

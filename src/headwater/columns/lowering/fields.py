@@ -10,8 +10,10 @@ from sqlglot import exp
 
 from headwater.columns import form
 from headwater.columns.kinds import AGGREGATED, AS_IS, BRANCHED, SORT, TRANSFORMED, WINDOW
+from headwater.columns.lowering.access import as_value, changes_fields
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.expression import lower
+from headwater.columns.lowering.functions import CHOOSING_NAMES
 from headwater.columns.lowering.types import type_fields
 from headwater.columns.lowering.walk import below_use
 
@@ -203,6 +205,45 @@ def _filtered(context: Context, node: Any) -> Fields | None:
     return Fields(like=[(value, AS_IS)], deciding=lower(context, node.expression, BRANCHED))
 
 
+def _changed(context: Context, node: Any) -> Fields | None:
+    """`value.withField('name', x)`, `value.dropFields('name', …)`."""
+    if not changes_fields(node):
+        return None
+    call = node.expression
+    value = (lower_value(context, as_value(node.this)), AS_IS)
+    names = [_literal(one) for one in call.expressions]
+    if str(call.this).lower() == "dropfields":
+        return Fields(like=[value], without=names) if all(names) and "." not in "".join(names) else None
+    if len(names) != 2 or not names[0] or "." in names[0]:
+        return None
+    return Fields([(names[0], lower_value(context, call.expressions[1]))], [value])
+
+
+def _chosen(context: Context, node: Any) -> Fields | None:
+    """`max_by(x, y)`: y decides whose fields these are."""
+    args = node.args
+    if not _may_have_fields(args["this"]):
+        return None
+    return Fields(like=[(lower_value(context, args["this"]), AGGREGATED)], deciding=lower(context, args["expression"], SORT))  # fmt: skip
+
+
+def _extreme(context: Context, node: Any) -> Fields | None:
+    """`max(struct(x, y)).y`: structs are ordered by all of their fields."""
+    if not _may_have_fields(node.this):
+        return None
+    return Fields(like=[(lower_value(context, node.this), AGGREGATED)], deciding=lower(context, node.this, SORT))
+
+
+def _zipped(context: Context, node: Any) -> Fields | None:
+    """`arrays_zip(a, b)`: the fields are the arrays' elements, called as the arrays are; in Snowflake `$1`, `$2`."""
+    found: list[tuple[str, form.Expression]] = []
+    for place, one in enumerate(node.expressions):
+        own = context.output_name(one) if isinstance(one, (exp.Column, exp.Dot)) else ""
+        name = f"${place + 1}" if context.rule.parser == "snowflake" else own or str(place)
+        found.append((name, element(lower_value(context, one), TRANSFORMED)))
+    return Fields(found)
+
+
 def _ordered(context: Context, node: Any) -> Fields | None:
     """`array_agg(x order by y)`: the parser hangs x below the order."""
     if node.this is None or not _may_have_fields(node.this):
@@ -313,6 +354,8 @@ def _called(context: Context, node: Any) -> Fields | None:
         return _pairs(context, arguments)
     if name in {"row", "tuple"}:
         return _struct(context, node)
+    if name in CHOOSING_NAMES and len(arguments) > 1:
+        return _chosen(context, exp.ArgMax(this=arguments[0], expression=arguments[1]))
     if name in _PASSING and arguments:
         return _like(_PASSING[name], "expressions")(context, exp.Tuple(expressions=arguments[:1]))
     if name in _CHANGING and arguments:
@@ -343,7 +386,7 @@ _PASSING = {
         ),
         (AS_IS, "array_distinct array_sort list_sort list_distinct reverse slice shuffle array_compact"),
         (AGGREGATED, "first last any_value arbitrary array_agg list collect_list collect_set jsonb_agg json_agg"),
-        (AGGREGATED, "max_by min_by arg_max arg_min grouparray"),
+        (AGGREGATED, "grouparray"),
         (TRANSFORMED, "first_value last_value"),
         (form.ELEMENT, "explode explode_outer unnest flatten"),
     )
@@ -352,7 +395,7 @@ _PASSING = {
 """Functions whose value has the fields of their first argument, and the use they make of it."""
 _AGGREGATES = [
     getattr(exp, name)
-    for name in "ArrayAgg ArrayUniqueAgg AnyValue First Last Max Min ArgMax ArgMin JSONArrayAgg".split()
+    for name in "ArrayAgg ArrayUniqueAgg AnyValue First Last JSONArrayAgg".split()
     if hasattr(exp, name)
 ]
 _PLACED = [exp.FirstValue, exp.LastValue, exp.NthValue, exp.Lag, exp.Lead]
@@ -374,6 +417,10 @@ _MAKERS: dict[type, Maker] = {
     exp.ArrayAppend: _like(AS_IS, "this", "expression"),
     **dict.fromkeys((exp.Array, exp.List), _array),
     **dict.fromkeys(_AGGREGATES, _like(AGGREGATED, "this")),
+    **dict.fromkeys((exp.ArgMax, exp.ArgMin), _chosen),
+    **dict.fromkeys((exp.Max, exp.Min), _extreme),
+    exp.ArraysZip: _zipped,
+    exp.Dot: _changed,
     **dict.fromkeys(_PLACED, _like(TRANSFORMED, "this")),
     **dict.fromkeys(_SAME, _like(AS_IS, "this")),
     **dict.fromkeys(_WRITTEN, _like(TRANSFORMED, "this")),

@@ -12,9 +12,14 @@ AGGREGATE_NAMES = frozenset(
         "array_agg string_agg listagg collect_list collect_set group_concat any_value first last median mode "
         "approx_count_distinct stddev variance bool_and bool_or every some bit_and bit_or json_agg jsonb_agg "
         "json_object_agg xmlagg max_by min_by percentile percentile_approx quantile wm_concat hll_count_distinct "
-        "approx_top_count count_distinct sum_distinct sumif avgif uniq uniqexact grouparray"
+        "approx_top_count count_distinct sum_distinct sumif avgif uniq uniqexact grouparray latest_by earliest_by "
+        "arg_max arg_min argmax argmin arg_max_null arg_min_null"
     ).split()
 )
+CHOOSING_NAMES = frozenset(
+    "max_by min_by arg_max arg_min argmax argmin arg_max_null arg_min_null latest_by earliest_by".split()
+)
+"""Aggregates whose second argument only decides which row's first one they give."""
 MASKING_NAMES = frozenset(
     (
         "hash xxhash64 murmur3_32 murmurhash3_32 hashbytes checksum binary_checksum standard_hash ora_hash digest "

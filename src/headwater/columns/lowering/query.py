@@ -15,6 +15,7 @@ from headwater.columns.lowering.expression import lower
 from headwater.columns.lowering.fields import lower_value, spread
 from headwater.columns.lowering.functions import AGGREGATE_NAMES
 from headwater.columns.lowering.source import everything, is_pivot, item, join, joined, sources
+from headwater.columns.lowering.table_function import stacked
 from headwater.columns.lowering.walk import children
 
 _RECURSIVE_WITHOUT_A_WORD = frozenset({"tsql", "oracle", "snowflake", "teradata"})
@@ -131,7 +132,9 @@ def _select(context: Context, node: Any) -> form.Select:
         result.projections[0].name = "*"
     for one in args["expressions"]:
         made = one.args["this"] if one.__class__ is exp.Alias or one.__class__ is exp.Aliases else one
-        if made.__class__ in _ROW_MAKERS:  # The list decides how many rows come of a row, here as in FROM.
+        if made.__class__ in _ROW_MAKERS and not _makes_fixed_rows(
+            made
+        ):  # The list decides how many rows come of a row, here as in FROM.
             result.where.append(lower(context, made, JOIN))
     for argument in ("prewhere", "where"):
         if (found := args.get(argument)) is not None:
@@ -217,6 +220,10 @@ def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = 
                 form.Projection(context.key(name), form.Expression([], [], ((value, f"#{place}", AS_IS),)))
                 for place, name in enumerate(node.args["expressions"])
             ]
+        elif (maker := _stack(node)) is not None and (laid := stacked(context, maker)) is not None:
+            given = [context.key(name) for name in node.args["expressions"]] if kind is exp.Aliases else []
+            given += [f"col{place}" for place in range(len(given), len(laid))]
+            result += [form.Projection(name, value) for name, value in zip(given, laid, strict=False)]
         elif kind is exp.Aliases:
             value = lower(context, node.this)
             result += [form.Projection(context.key(name), value) for name in node.args["expressions"]]
@@ -250,7 +257,18 @@ def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = 
 _ROW_MAKERS = frozenset(
     {exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline, exp.Stack, exp.Unnest}
 )
+
+
+def _makes_fixed_rows(node: Any) -> bool:
+    return isinstance(node, exp.Stack) and isinstance(node.this, exp.Literal)
+
+
 _TWO_COLUMNS = frozenset({exp.Posexplode, exp.PosexplodeOuter})
+
+
+def _stack(node: Any) -> Any:
+    inner = node.this if isinstance(node, exp.Aliases) else node
+    return inner if isinstance(inner, exp.Stack) else None
 
 
 def _star(context: Context, node: Any) -> form.Star | None:

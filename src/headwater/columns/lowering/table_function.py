@@ -82,6 +82,17 @@ def joined(parts: list[form.Expression]) -> form.Expression:
     )
 
 
+def stacked(context: Context, node: Any) -> list[form.Expression] | None:
+    """The columns of `stack(n, …)`, which lays its arguments out in n rows; None, if n is no number. The arguments decide about no row."""
+    count = int(node.this.name) if isinstance(node.this, exp.Literal) and node.this.name.isdigit() else 0
+    if count < 1:
+        context.warn("how many rows stack makes is not known: its columns are taken to be made of all of its arguments")
+        return None
+    arguments = node.expressions
+    width = -(-len(arguments) // count)
+    return [joined([lower(context, one, TRANSFORMED) for one in arguments[place::width]]) for place in range(width)]
+
+
 def function(context: Context, node: Any, alias: str, columns: list[str]) -> form.Item:
     """A table function: every column is made of every argument; a reader of files is a path."""
     if isinstance(node, (exp.Kwarg, exp.Alias)):
@@ -129,6 +140,9 @@ def known_rows(context: Context, node: Any) -> None:
 def _made_of_arguments(context: Context, node: Any, name: str, alias: str, columns: list[str]) -> form.Item:
     if not (isinstance(node, _ROW_MAKERS) or name in _MAKERS):
         context.warn(f"the table function {name} is not known: its columns are taken to be made of its arguments")
+    if isinstance(node, exp.Stack) and (laid := stacked(context, node)) is not None:
+        names = [*columns, *(f"col{place}" for place in range(len(columns), len(laid)))]
+        return form.Item(form.Generated(form.Expression(), names, False, laid), alias, [], lateral=True)
     if name == "range" and not columns and context.rule.parser in {"spark", "databricks"}:
         columns = ["id"]
     value = lower(context, node, TRANSFORMED)

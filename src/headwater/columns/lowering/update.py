@@ -9,11 +9,11 @@ from headwater.columns.kinds import AS_IS, FILTER, JOIN, TRANSFORMED
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.expression import lower
 from headwater.columns.lowering.fields import lower_value
-from headwater.columns.lowering.query import ctes, lower_query, projections
-from headwater.columns.lowering.source import item, join, sources, table_parts
+from headwater.columns.lowering.query import ctes, lower_query
+from headwater.columns.lowering.source import item, join, sources
 
 
-def conflict(context: Context, node: Any, where: form.Target, query: form.Query) -> form.Form | None:
+def conflict(context: Context, node: Any, where: form.Target, query: form.Query) -> form.UpdateForm | None:
     """ON CONFLICT DO UPDATE, ON DUPLICATE KEY UPDATE: the rows that were to come in are called excluded (MySQL: VALUES(c))."""
     clause = node.args.get("conflict")
     if clause is None or not clause.expressions:
@@ -135,52 +135,9 @@ def update(context: Context, node: Any) -> form.Form:
     where = [lower(context, args["where"].this, FILTER)] if args.get("where") is not None else []
     name = itself.source.name if isinstance(itself.source, form.TableSource) else ()
     name, assignments = _beneath(own, itself, name, assignments)
-    return _logged(
-        context,
-        node,
-        form.UpdateForm(
-            form.Target(name), "UPDATE", itself, items, [form.SetClause(assignments, False, [])], where, ctes=own
-        ),
+    return form.UpdateForm(
+        form.Target(name), "UPDATE", itself, items, [form.SetClause(assignments, False, [])], where, ctes=own
     )
-
-
-def output_target(context: Context, into: Any) -> form.Target:
-    """The table of OUTPUT … INTO; with a list of columns the parser takes it for a function."""
-    inner = into.expression if isinstance(into, exp.Dot) else into
-    before = context.key_path(into.this) if isinstance(into, exp.Dot) else ()
-    if isinstance(inner, exp.Func) and not isinstance(inner, exp.Parameter):
-        name = (
-            inner.name
-            if isinstance(inner, exp.Anonymous)
-            else "log"
-            if isinstance(inner, (exp.Ln, exp.Log))
-            else inner.sql_name()
-        )
-        listed = [context.column(one)[-1] for one in inner.find_all(exp.Column)]
-        if not isinstance(inner, exp.Anonymous):  # Its arguments have an order of their own.
-            context.warn(f"{name.lower()} is taken for a table, its columns for those that are selected")
-            listed = []
-        return form.Target((*before, context.fold(name.lower(), False)), listed)
-    if isinstance(into, exp.Parameter):
-        return form.Target(("@" + context.fold(into.name, False),))
-    tables = [*into.find_all(exp.Table)]
-    if tables:
-        return form.Target(table_parts(context, tables[0]))
-    columns = [*into.find_all(exp.Column)]
-    return form.Target(context.column(columns[0]) if columns else (context.key(into),))
-
-
-def _logged(context: Context, node: Any, changed: form.UpdateForm) -> form.Form:
-    """OUTPUT … INTO (T-SQL): the changed rows go into a table too."""
-    returning = node.args.get("returning")
-    into = returning.args.get("into") if returning is not None else None
-    if not isinstance(into, exp.Expr) or context.rule.parser != "tsql":
-        return changed
-    rows = [form.Item(form.TableSource(changed.target.name), alias) for alias in ("inserted", "deleted")]
-    logged = form.WriteForm(
-        output_target(context, into), "APPEND", form.Select(projections(context, returning.expressions), rows)
-    )
-    return form.SeveralForm([changed, logged])
 
 
 def _beneath(
@@ -246,7 +203,7 @@ def delete(context: Context, node: Any) -> form.Form:
     where = [lower(context, args["where"].this, FILTER)] if args.get("where") is not None else []
     name = itself.source.name if isinstance(itself.source, form.TableSource) else ()
     name, _ = _beneath(own, itself, name, [])
-    return _logged(context, node, form.UpdateForm(form.Target(name), "DELETE", itself, items, [], where, ctes=own))
+    return form.UpdateForm(form.Target(name), "DELETE", itself, items, [], where, ctes=own)
 
 
 def merge(context: Context, node: Any) -> form.Form:

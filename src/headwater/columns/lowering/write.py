@@ -12,7 +12,7 @@ from headwater.columns.lowering.query import ctes, lower_query, projections
 from headwater.columns.lowering.source import everything, item, join, sources
 from headwater.columns.lowering.table_function import listed
 from headwater.columns.lowering.target import is_temporary, partition, target
-from headwater.columns.lowering.update import conflict, output_target
+from headwater.columns.lowering.update import conflict
 
 
 def _with(query: form.Query, own: list[form.Cte]) -> form.Query:
@@ -67,22 +67,8 @@ def insert(context: Context, node: Any) -> form.Form:
             context.warn("what is inserted is not a query")
     action = "OVERWRITE" if args.get("overwrite") else "APPEND"
     write = form.WriteForm(where, action, query, by_name=bool(args.get("by_name")))
-    forms: list[form.Form] = [write]
-    changed = conflict(context, node, where, query)
-    if changed is not None:
-        forms.append(changed)
-    returning = args.get("returning")
-    into = returning.args.get("into") if returning is not None else None
-    if isinstance(into, exp.Expr):
-        logged = form.Select(
-            projections(context, returning.expressions), [_as(where, "inserted"), _as(where, "deleted")]
-        )
-        forms.append(form.WriteForm(output_target(context, into), "APPEND", logged))
-    return forms[0] if len(forms) == 1 else form.SeveralForm(forms)
-
-
-def _as(where: form.Target, alias: str) -> form.Item:
-    return form.Item(form.TableSource(where.name), alias)
+    write.upserts = conflict(context, node, where, query)
+    return write
 
 
 def multiple(context: Context, node: Any) -> form.Form:

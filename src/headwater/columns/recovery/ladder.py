@@ -15,7 +15,7 @@ from headwater.columns.dialect import Rules
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.naming import name_outputs
 from headwater.columns.lowering.statement import lower_statement, new_context
-from headwater.columns.recovery import creation, directly, holding, repair, rewriting, scripted, sighting
+from headwater.columns.recovery import creation, directly, holding, output, repair, rewriting, scripted, sighting
 from headwater.columns.recovery.phrase import Phrase, depths_of, whole, words_of, wordwise
 from headwater.columns.result import Level
 
@@ -109,6 +109,10 @@ class _Ladder:
         if scripted.may_hold(held):
             phrase = Phrase(tokens, new_context(self.rule))
             tokens = scripted.rewritten(phrase) if scripted.has_script(phrase) else tokens
+        if self.rule.parser in output.PARSERS and tokens and output.may_hold(tokens):
+            found = self.with_output(text, tokens)
+            if found is not None:
+                return found
         if tokens and not rewriting.misread(tokens, self.rule.parser):
             found = self.parsed(text, tokens)
             if found is not None:
@@ -122,6 +126,32 @@ class _Ladder:
         if other is None and tokens:
             other = self.repaired(text, tokens, problem, error)
         return other or words_only(text, tokens, self.rule, problem or "the statement is not understood")
+
+    def with_output(self, text: str, tokens: list[Any]) -> form.Lowered | None:
+        """A statement with OUTPUT clauses, and the rows they put into tables; None if there is no such clause."""
+        context = new_context(self.rule)
+        left, clauses = output.cut(Phrase(tokens, context))
+        if not clauses:
+            return None
+        found = self.statement(text, left)
+        forms = [found.form] if found.form is not None else []
+        for clause in clauses:
+            if not clause.target.name:
+                continue
+            self.left += 1
+            listed = self.parsed(text, clause.query)
+            query = listed.form.query if listed is not None and isinstance(listed.form, form.QueryForm) else None
+            made = output.logged(forms[0], clause, query) if forms and isinstance(query, form.Select) else None
+            if made is None or listed is None:
+                found.warnings.append(f"what goes into {'.'.join(clause.target.name)} by OUTPUT is not understood")
+                made = form.WriteForm(clause.target, "APPEND", form.Values([]))
+            else:
+                found.warnings += listed.warnings
+                found.spelling = {**listed.spelling, **found.spelling}
+            forms.append(made)
+        found.spelling = {**context.spelling, **found.spelling}
+        found.form = form.SeveralForm(forms) if len(forms) > 1 else found.form
+        return found
 
     def parsed(self, text: str, tokens: list[Any]) -> form.Lowered | None:
         """Return the form that parsing gives, None when it gives nothing of use; `problem` then says why."""

@@ -100,6 +100,9 @@ def field_of(value: StructValue, name: str) -> Dependencies | None:
     if found is None and fields:
         fitting = [one for key, one in fields.items() if key.lower() == name.lower()]
         found = fitting[0] if len(fitting) == 1 else None
+    if found is None and (numbered := _HIVE_PLACE.fullmatch(name)) is not None:  # Hive's names of what struct() makes
+        listed = list((value.listed() or {}).values())
+        found = listed[int(numbered[1]) - 1] if int(numbered[1]) <= len(listed) else None
     return found
 
 
@@ -108,6 +111,7 @@ def _unnamed(fields: dict[str, Dependencies]) -> bool:
     return all(_PLACE.fullmatch(name) for name in fields)
 
 
+_HIVE_PLACE = re.compile(r"col([1-9]\d*)")
 _PLACE = re.compile(r"(?:_|col|f|field)\d+")
 
 

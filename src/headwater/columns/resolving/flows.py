@@ -1,5 +1,7 @@
 """A statement's form to what it does: flows into targets, changes of tables, names left open; and what it leaves in the session. No parser here."""
 
+from typing import NamedTuple
+
 import msgspec
 
 from headwater.columns import form
@@ -10,7 +12,7 @@ from headwater.columns.resolving.changes import Changes
 from headwater.columns.resolving.dependencies import Dependencies, StructValue, add, union
 from headwater.columns.resolving.relation import Column, Guess, Leaves, Open, Relation, Rows
 from headwater.columns.resolving.resolver import Resolver, TooMuch
-from headwater.columns.resolving.struct import names_in, paths, renamed
+from headwater.columns.resolving.struct import names_in, paths, renamed, together
 from headwater.columns.result import Change, Flow, Input, Level, Output, TableName, Unresolved, level_of
 from headwater.columns.session import Session
 
@@ -66,6 +68,28 @@ def _held(leaves: Leaves, inputs: list[tuple[TableName, str, int, str]]) -> Depe
     return {leaves.column(table, field, path): bits for table, field, bits, path in inputs}
 
 
+class _Changed(NamedTuple):
+    """Rows that a statement changes where they are: their table, the columns assigned, what decides which rows, the tables read."""
+
+    target: TableName
+    columns: list[Column]
+    rows: Rows
+    reads: list[TableName]
+
+
+def _upserted(columns: list[Column], changed: list[Column]) -> list[Column]:
+    """The columns of an INSERT, with what those of rows that were there are changed to."""
+    places = {name: place for place, (name, _) in enumerate(columns)}
+    result = list(columns)
+    for name, value in changed:
+        before = result[places[name]][1] if name in places else None
+        if before is None:
+            result.append((name, value))
+        elif not isinstance(before, Open) and not isinstance(value, Open):
+            result[places[name]] = (name, together([before, value]))
+    return result
+
+
 class _Teller:
     """Resolves forms and says what they do."""
 
@@ -83,7 +107,8 @@ class _Teller:
         elif isinstance(what, form.WriteForm):
             self._write(what, ctes)
         elif isinstance(what, form.UpdateForm):
-            self._update(what, ctes)
+            changed = self._changed(what, ctes)
+            self.flow(changed.target, what.action, changed.columns, changed.rows, changed.reads)
         elif isinstance(what, form.SeveralForm):
             known = self.resolver.with_ctes(what.ctes, ctes, None)
             for one in what.forms:
@@ -110,7 +135,13 @@ class _Teller:
         reads = list(self.resolver.reads) if what.query.ctes or not before else self._reads_of(relation, before)
         name = self.target(what.target, temporary=what.temporary and what.creates)
         columns = self._placed(what, name, relation.columns())
-        self.flow(name, what.action, columns, relation.rows, reads)
+        rows = relation.rows
+        if what.upserts is not None:
+            changed = self._changed(what.upserts, ctes)
+            columns = _upserted(columns, changed.columns)
+            rows = Rows(changed.rows.own, [*changed.rows.below, *([rows] if rows else [])])
+            reads = list(dict.fromkeys([*reads, *changed.reads]))
+        self.flow(name, what.action, columns, rows, reads)
         if what.creates:
             self.result.changes.append(Change("CREATE", name, None, what.temporary))
             known = not any(isinstance(value, Open) for _, value in columns)
@@ -211,7 +242,7 @@ class _Teller:
             )
         return placed + last
 
-    def _update(self, what: form.UpdateForm, ctes: dict[str, Relation]) -> None:
+    def _changed(self, what: form.UpdateForm, ctes: dict[str, Relation]) -> "_Changed":
         resolver = self.resolver
         ctes = resolver.with_ctes(what.ctes, ctes, None)
         scope = resolver.scope(ctes, None)
@@ -255,7 +286,7 @@ class _Teller:
         if used_itself and name not in reads:
             reads.append(name)
             resolver.reads[name] = None
-        self.flow(name, what.action, list(columns.items()), Rows(own, below), reads)
+        return _Changed(name, list(columns.items()), Rows(own, below), reads)
 
     def _assigned(
         self, clause: form.SetClause, what: form.UpdateForm, source: Relation | None
