@@ -19,7 +19,7 @@ class Line(NamedTuple):
 
 
 class Surroundings(NamedTuple):
-    """What a verdict may rest on beside the line: the statement's text, the columns of Hive's own tables, materialized views made before it."""
+    """The facts that a verdict may rest on beside the line: the statement's text, the columns of Hive's own tables, materialized views made before it."""
 
     text: str
     columns: Mapping[str, frozenset[str]]

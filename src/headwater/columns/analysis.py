@@ -84,6 +84,8 @@ def analyse(
         if piece.role in _READ:
             with _no_collection():
                 found.append(_statement(len(found), piece, parser, rule, catalog, session, values, holes))
+        elif piece.role == "value":
+            _statement(len(found), piece, parser, rule, catalog, session, values, holes)
         elif piece.role == "unreadable":
             found.append(_cut_off(len(found), piece, text, parser, rule, catalog, session, holes))
         elif piece.role != "dynamic" or piece.reason:
@@ -216,8 +218,9 @@ def _statement(
         told = outcome(lowered, catalog, session)
     except Exception as error:  # noqa: BLE001 - one statement never spoils the others; it says what happened
         told = Outcome(warnings=[*lowered.warnings, _defect(error)], level=Level.NOTHING)
-    if piece.assigns and told.flows:
-        _assign(values, piece.assigns, told.flows[-1])
+    if told.flows:
+        for names in ((piece.assigns,) if piece.assigns else ()) + tuple(piece.fetched):
+            _assign(values, names, told.flows[-1])
     return _put_together(told, lowered, piece, index)
 
 

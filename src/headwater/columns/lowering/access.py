@@ -58,6 +58,8 @@ def dot(context: Context, node: Any, use: int, stack: Stack, result: form.Expres
             result.references.append((parts + tuple(path), use, ""))
         else:
             result.references.append((parts, below, ".".join(path)))
+    elif isinstance(base, exp.Placeholder) and isinstance(base.this, str) and path:
+        result.references.append((("@:" + base.this.lower(), *path), below, ""))
     elif isinstance(base, exp.Identifier):
         result.references.append(((context.key(base), *path), below, ""))
     elif path:
@@ -101,7 +103,7 @@ def changes_fields(node: Any) -> bool:
 
 
 def as_value(node: Any) -> Any:
-    """What stands before a method as the value that it is: the parser leaves names there of what are columns elsewhere."""
+    """Return what stands before a method as the value that it is: the parser leaves names there of what are columns elsewhere."""
     if isinstance(node, exp.Identifier):
         return exp.Column(this=node.copy())
     made = node.copy()

@@ -48,10 +48,10 @@ class Context:
         """An expression with the fields of its value."""
         return self._lower_value(self, node)
 
-    def changing(self, node: Any) -> form.Query:
-        """A CTE that changes a table: its effect is kept, its value is what it returns."""
+    def changing(self, node: Any, before: list[form.Cte]) -> form.Query:
+        """A CTE that changes a table: its effect is kept, its value is what it returns. `before`: the CTEs that it may read."""
         found, effect = self._lower_changing(self, node)
-        self.effects.append(effect)
+        self.effects.append(form.SeveralForm([effect], list(before)) if before else effect)
         return found
 
     def inside(self, system: str, text: str, dialect: str | None) -> form.Query | None:

@@ -136,7 +136,7 @@ def _nullif(_context: Context, node: Any, use: int, stack: Stack, _result: form.
 
 
 def _window(context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
-    decides = below_use(use, WINDOW)
+    decides = below_use(use, SORT if node.args.get("over") == "KEEP" else WINDOW)  # Oracle's KEEP orders an aggregate
     push(stack, node.args.get("this"), below_use(use, TRANSFORMED))
     for found in context.window_parts(node):
         push(stack, found, decides)
@@ -228,6 +228,12 @@ def _parameter(context: Context, node: Any, use: int, stack: Stack, result: form
         result.references.append((("$" + node.this.name,), use, ""))
     elif context.rule.parser in {"tsql", "mysql"} and isinstance(node.this, (exp.Var, exp.Identifier)):
         result.references.append((("@" + node.this.name.lower(),), use, ""))  # It holds what a query before gave it.
+
+
+def _bound(_context: Context, node: Any, use: int, _stack: Stack, result: form.Expression) -> None:
+    """`:x` is what a variable x of the script holds, if there is one."""
+    if isinstance(node.this, str):
+        result.references.append((("@:" + node.this.lower(),), use, ""))
 
 
 def _exists(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
@@ -368,6 +374,7 @@ _HOW: dict[type, Any] = {
     exp.Mod: _modulo,
     exp.Table: _table,
     exp.Parameter: _parameter,
+    exp.Placeholder: _bound,
     exp.Struct: TRANSFORMED,
     **dict.fromkeys((exp.CombinedAggFunc, exp.CombinedParameterizedAgg), _combined),
 }

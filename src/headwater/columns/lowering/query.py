@@ -51,7 +51,7 @@ def ctes(context: Context, node: Any) -> list[form.Cte]:
     if clause is None:
         return []
     context.check(clause)
-    found = []
+    found: list[form.Cte] = []
     recursive = bool(clause.args.get("recursive")) or context.rule.parser in _RECURSIVE_WITHOUT_A_WORD
     for one in clause.expressions:
         alias = one.args.get("alias")
@@ -63,7 +63,7 @@ def ctes(context: Context, node: Any) -> list[form.Cte]:
         if one.args.get("scalar") and not isinstance(inner, exp.Query):  # ClickHouse: WITH expression AS name
             query: form.Query = form.Select([form.Projection(name, lower(context, inner))])
         elif isinstance(inner, exp.DML):
-            query = context.changing(inner)
+            query = context.changing(inner, found)
         else:
             query = context.query(inner)
         found.append(form.Cte(name, columns, query, recursive, bool(one.args.get("scalar"))))
@@ -124,7 +124,7 @@ def _select(context: Context, node: Any) -> form.Select:
         items.append(item(context, one))
     match = args.get("match")
     if match is not None and items:
-        items[-1].source = _described(context, match, items[-1].source)
+        _match(context, match, items)
     result = form.Select(projections(context, args["expressions"], args.get("exclude")), items, own)
     if (
         args.get("kind") == "VALUE" and len(result.projections) == 1
@@ -132,6 +132,8 @@ def _select(context: Context, node: Any) -> form.Select:
         result.projections[0].name = "*"
     for one in args["expressions"]:
         made = one.args["this"] if one.__class__ is exp.Alias or one.__class__ is exp.Aliases else one
+        if made.__class__ is exp.Explode and made.expressions:  # DuckDB: unnest(x, recursive := true)
+            context.warn(f"the columns that {context.written(made)} makes are known only with the type")
         if made.__class__ in _ROW_MAKERS and not _makes_fixed_rows(
             made
         ):  # The list decides how many rows come of a row, here as in FROM.
@@ -334,7 +336,7 @@ def _orders_all(context: Context, node: Any) -> bool:
         and len(inner.parts) == 1
         and inner.name.lower() == "all"
         and not inner.this.quoted
-    )
+    ) or (isinstance(inner, exp.Var) and inner.name.upper() == "ALL")
 
 
 _KEY_LISTS = (exp.Paren, exp.Tuple, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Ordered)
@@ -362,6 +364,17 @@ def _pattern_variables(context: Context, node: Any) -> set[str]:
     words = re.findall(r"[A-Za-z_]\w*", pattern.name if pattern is not None else "")
     defined = [one.alias for one in node.args.get("define") or () if isinstance(one, exp.Alias)]
     return {context.fold(one, False) for one in (*words, *defined)}
+
+
+def _match(context: Context, node: Any, items: list[form.Item]) -> None:
+    """MATCH_RECOGNIZE stands behind one of the tables in FROM."""
+    if len(items) > 1:  # The tree does not tell which.
+        context.warn(f"MATCH_RECOGNIZE is taken to be of {items[0].alias}, the first table in FROM")
+    items[0].source = _described(context, node, items[0].source)
+    alias = node.args.get("alias")
+    if alias is not None and alias.this is not None:
+        items[0].alias = context.key(alias.this)
+        items[0].columns = [context.key(one) for one in alias.args.get("columns") or ()]
 
 
 def _described(context: Context, node: Any, source: form.Source) -> form.Source:

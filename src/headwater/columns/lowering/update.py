@@ -244,6 +244,8 @@ def _branch(context: Context, then: Any, deciding: list[form.Expression], itself
             deciding.append(lower(context, where.this, FILTER))
     elif isinstance(then, exp.Insert):
         names, values = then.this, then.args.get("expression")
+        if (where := then.args.get("where")) is not None:
+            deciding.append(lower(context, where.this, FILTER))
         if isinstance(names, (exp.Star, exp.Var)) or isinstance(values, exp.Star) or not (names or values):
             clause.star = True
             return clause

@@ -10,6 +10,7 @@ from headwater.columns.dialect import rules
 from headwater.columns.kinds import DIRECT, MASKED
 from headwater.columns.resolving.changes import Changes
 from headwater.columns.resolving.dependencies import Dependencies, StructValue, add, union
+from headwater.columns.resolving.folding import folded
 from headwater.columns.resolving.relation import Column, Guess, Leaves, Open, Relation, Rows
 from headwater.columns.resolving.resolver import Resolver, TooMuch
 from headwater.columns.resolving.struct import names_in, paths, renamed, together
@@ -392,7 +393,7 @@ class _Teller:
             paths = paths or bool(one.path)
             found.append(one)
         if paths and not self.session.conventions.struct_leaves:
-            found = _folded(found)
+            found = folded(found)
         if len(found) > 1:
             found.sort()
         return tuple(found)
@@ -428,25 +429,3 @@ class _Teller:
 def _says(value: "Dependencies | Open") -> bool:
     """Return whether a column of a query has a name and an input."""
     return not isinstance(value, Open) and bool(value)
-
-
-def _together(one: Input, other: Input) -> Input:
-    """One input for two of one column, with the path they agree on, or with both."""
-    bits = one.kinds | other.kinds
-    if one.path == other.path and not (one.paths or other.paths):
-        return Input(one.table, one.field, bits, one.path)
-    found: dict[str, int] = {}
-    for path, kinds in (*(one.paths or ((one.path, one.kinds),)), *(other.paths or ((other.path, other.kinds),))):
-        found[path] = found.get(path, 0) | kinds
-    return Input(one.table, one.field, bits, "", tuple(sorted(found.items())))
-
-
-def _folded(found: list[Input]) -> list[Input]:
-    """One input for each column; its path when all agree on it."""
-    by_column: dict[tuple[TableName, str], Input] = {}
-    for one in found:
-        known = by_column.get((one.table, one.field))
-        if known is not None:
-            one = _together(known, one)  # noqa: PLW2901
-        by_column[one.table, one.field] = one
-    return list(by_column.values())

@@ -117,6 +117,8 @@ class Scope:
     def _plain(self, name: str) -> Dependencies:
         if name == "*":
             return self._everything()
+        if name.startswith("@:"):
+            return self._held(name.lower(), "")
         if name in self.around.scalars:
             return self.around.scalars[name]
         found, candidates = self._search(name)
@@ -255,7 +257,7 @@ class Scope:
                             if found is not None:
                                 return found
             level = level.outer
-        if parts[0].lower() in self.around.values:
+        if parts[0].lower() in self.around.values or parts[0].startswith("@:"):
             return self._held(parts[0].lower(), parts[1])
         if parts[-1].lower() in {"nextval", "currval"}:
             return NOTHING
@@ -323,7 +325,10 @@ class Scope:
 
     def _held(self, variable: str, column: str) -> Dependencies:
         """Return what a column of a variable depends on."""
-        return self.around.values.get(variable, {}).get(column, NOTHING)
+        held = self.around.values.get(variable.removeprefix("@:"), {})
+        if column not in held and "*" in held:
+            return self.leaves.deeper(held["*"], column)
+        return held.get(column, NOTHING)
 
     def _row(self, name: str) -> Dependencies | None:
         """A relation's own name: its whole row."""

@@ -134,10 +134,11 @@ class Batch(Walk):
     def declare(self, at: int) -> int:
         limit, here = self.end(at), at + 1
         if self.words[here] != "@":
-            self.scope.names.add(self.tokens[here].text.lower() if here < limit else "")
+            name = self.tokens[here].text.lower() if here < limit else ""
+            self.scope.names.add(name)
             low = self.find(here, limit, "FOR") + 1
             if low < limit:
-                self.statement(low, self.find(low, limit, "FOR"), "query")
+                self.opened(low, self.find(low, limit, "FOR"), name)
             return limit
         table = False
         while here < limit:
@@ -173,9 +174,9 @@ class Batch(Walk):
         low = sign + 1
         if self.words[low] == "CURSOR":
             low = self.find(low, limit, "FOR") + 1
-            self.statement(low, self.find(low, limit, "FOR"), "query", (name,))
+            self.opened(low, self.find(low, limit, "FOR"), name)
             return limit
-        self.queries(low, limit, (name,))
+        self.value(low, limit, (name,))
         self.remember(low, limit, (name,), append=self.words[sign] == "+=" or self.words[sign - 1] == "+")
         return limit
 
@@ -325,8 +326,9 @@ HANDLERS = {
     "SET": Batch.set_,
     "EXEC": Batch.run_text,
     "EXECUTE": Batch.run_text,
+    "FETCH": Batch.fetch,
     **dict.fromkeys(
-        ("PRINT", "BREAK", "CONTINUE", "GOTO", "OPEN", "FETCH", "CLOSE", "DEALLOCATE", "RAISERROR", "THROW"),
+        ("PRINT", "BREAK", "CONTINUE", "GOTO", "OPEN", "CLOSE", "DEALLOCATE", "RAISERROR", "THROW"),
         Batch.silent,
     ),
     **dict.fromkeys(("WAITFOR", "SAVE", "CHECKPOINT", "RECONFIGURE", "REVERT"), Batch.silent),

@@ -67,6 +67,7 @@ class Cursor:
         self.frames: list[Frame] = []
         self.folded: dict[str, str | None] = {}
         self.prepared: set[str] = set()
+        self.cursors: dict[str, Piece] = {}
         self.load([])
 
     def load(self, tokens: list[Token]) -> None:
@@ -231,7 +232,23 @@ class Cursor:
                 tokens[0],
                 Token(TokenType.STRING, tail, tokens[1].line, tokens[1].col, tokens[1].start, tokens[-1].end),
             ]
+        if self.family == "oracle" and self.frames:
+            tokens = self.elements(tokens)
         self.piece(role, low, high, tokens, assigns)
+
+    def elements(self, tokens: list[Token]) -> list[Token]:
+        """PL/SQL's `list(i)` as the list, in whose place the query stands that filled it."""
+        kept: list[Token] = []
+        depth = 0
+        for token in tokens:
+            opens, closes = token.token_type is TokenType.L_PAREN, token.token_type is TokenType.R_PAREN
+            if depth:
+                depth += opens - closes
+            elif opens and kept and self.scope.knows(kept[-1].text.lower()):
+                depth = 1
+            else:
+                kept.append(token)
+        return kept
 
     def targets(self, low: int, high: int) -> list[tuple[int, int, str]]:
         """Stretches that take the result into variables."""

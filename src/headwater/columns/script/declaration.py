@@ -62,8 +62,9 @@ class Declarations(Values):
         if word in ("PRAGMA", "TYPE", "SUBTYPE"):
             return limit
         if word == "CURSOR":
-            self.scope.names.add(self.variable(at + 1)[0])
-            self.cursor(at + 2, limit)
+            name = self.variable(at + 1)[0]
+            self.scope.names.add(name)
+            self.cursor(at + 2, limit, name)
             return limit
         names, here = [], at
         while here < limit:
@@ -75,22 +76,29 @@ class Declarations(Values):
         self.scope.names.update(filter(None, names))
         near = min(limit, here + 6)
         if (cursor := self.find(here, near, "CURSOR")) < near:
-            self.cursor(cursor + 1, limit)
+            self.cursor(cursor + 1, limit, names[0])
             return limit
         value = self.find(here, limit, ":=", "DEFAULT", "=")
         self.expression(value + 1, limit, names)
         return limit
 
-    def cursor(self, at: int, limit: int) -> None:
+    def cursor(self, at: int, limit: int, name: str) -> None:
         """The query of a cursor, or the text of one."""
         if self.words[at] == "(":
             last = self.closing(at, limit)
             self.scope.names.update(routine.parameters(self, at + 1, last))
         low = self.find(at, limit, "FOR", "IS") + 1
         if low < limit and self.words[low] in (*QUERY, "("):
-            self.statement(low, limit, "query")
+            self.opened(low, limit, name)
         elif low < limit and self.tokens[low].token_type in STRINGS:
             self.dynamic(low, limit)
+
+    def opened(self, low: int, high: int, name: str) -> None:
+        """The query that a cursor runs."""
+        before = len(self.out)
+        self.statement(low, high, "query")
+        if len(self.out) > before:
+            self.cursors[name.lstrip("@")] = self.out[before][0]
 
     def set_(self, at: int) -> int:
         limit = self.end(at)
@@ -121,7 +129,7 @@ class Declarations(Values):
         name, here = self.variable(at + 1)
         self.scope.names.add(name)
         if self.words[here] == "CURSOR":
-            self.cursor(here + 1, limit)
+            self.cursor(here + 1, limit, name)
             return limit
         value = self.find(here, limit, ":=", "DEFAULT", "=")
         self.expression(value + 1, limit, (name,))

@@ -52,8 +52,47 @@ class Values(Cursor):
         elif self.family == "postgres" and self.body and self.find(low, high, "FROM") < high:
             self.select(low, high, assigns)
         else:
-            self.queries(low, high, assigns)
+            self.value(low, high, assigns)
             self.remember(low, high, assigns)
+
+    def value(self, low: int, high: int, assigns: Sequence[str] = ()) -> None:
+        """The queries of a value, or the variables that it is made of."""
+        if self.queries(low, high, assigns) or not assigns:
+            return
+        if any(self.scope.knows(self.variable(at)[0]) for at in range(low, high) if self.words[at]):
+            first = self.tokens[low]
+            word = Token(TokenType.SELECT, "SELECT", first.line, first.col, first.start, first.start)
+            self.piece("value", low, high, [word, *self.tokens[low:high]], assigns)
+
+    # Cursors
+
+    def rows(self, name: str) -> list[Piece]:
+        """The queries whose rows a cursor or a set of results has."""
+        opened = self.cursors.get(name.lstrip("@"))
+        if opened is not None:
+            return [opened]
+        return [piece for piece, _ in self.out if piece.assigns == (name,)]
+
+    def fetch(self, at: int) -> int:
+        """FETCH … cursor INTO variables."""
+        limit = self.end(at)
+        into = self.find(at, limit, *INTO)
+        if into >= limit:
+            return limit
+        stop = self.find(at, into, "LIMIT")
+        name = self.tokens[min(stop, into) - 1].text.lower()
+        names, here = [], into + 1
+        while here < limit:
+            taken, here = self.variable(here)
+            while here + 1 < limit and self.words[here] == ".":
+                taken, here = f"{taken}.{self.tokens[here + 1].text.lower()}", here + 2
+            names.append(taken)
+            if self.words[here] != ",":
+                break
+            here += 1
+        for piece in self.rows(name):
+            piece.fetched.append(tuple(names))
+        return limit
 
     def select(self, low: int, high: int, assigns: Sequence[str] = ()) -> None:
         """An expression with a FROM of its own, which PL/pgSQL runs as a query."""

@@ -9,12 +9,12 @@ RUN_TIME = "dynamic SQL built at run time"
 class Piece(msgspec.Struct, eq=False):
     """One thing to analyse. `start`, `end`, `line`: where it stands in the text that was given, end exclusive.
 
-    `role`: `statement`; `query`, which stood inside control flow; `dynamic`, SQL held in a string, whose own pieces follow it unless
-    `reason` says why it could not be read; `procedure`, a routine whose body's pieces follow, with `name` and `kind`; `call`, a routine
-    called by `name`; `unreadable`, with a `reason`.
+    `role`: `statement`; `query`, which stood inside control flow; `value`, an expression of variables that a variable is set to;
+    `dynamic`, SQL held in a string, whose own pieces follow it unless `reason` says why it could not be read; `procedure`, a routine
+    whose body's pieces follow, with `name` and `kind`; `call`, a routine called by `name`; `unreadable`, with a `reason`.
     `tokens` refer to `text`: parse them with it. It is the text given, or the decoded SQL of a string.
     `within`: the routine around it, joined by dots. `variables`: lower-cased names, T-SQL's and MySQL's with their `@`.
-    `assigns`: the variables that take its result.
+    `assigns`: the variables that take its result; `fetched`: those that take it row by row, from a cursor.
     """
 
     role: str
@@ -29,6 +29,7 @@ class Piece(msgspec.Struct, eq=False):
     reason: str = ""
     variables: frozenset[str] = frozenset()
     assigns: tuple[str, ...] = ()
+    fetched: list[tuple[str, ...]] = []
 
 
 class Scope:

@@ -204,6 +204,9 @@ class Walk(Declarations):
             self.statement(low + 1, last, "query", names)
         elif self.words[low] in STRINGS_OF_SQL:
             self.execute(low, stop, names)
+        elif rows := self.rows(self.variable(low)[0]):
+            for piece in rows:
+                piece.fetched.append(tuple(names))
         else:
             self.expression(low, stop, names)
         self.scope = inner
@@ -303,7 +306,7 @@ class Walk(Declarations):
             if self.words[low] == "EXECUTE":
                 self.execute(low, limit)
             elif self.words[low] in (*QUERY, "("):
-                self.statement(low, limit, "query")
+                self.opened(low, limit, self.variable(at + 1)[0])
             else:
                 self.dynamic(low, self.find(low, limit, "USING"))
         else:
@@ -380,6 +383,7 @@ Walk.HANDLERS = {
     "EXECUTE": Walk.run_text,
     "PREPARE": Walk.prepare,
     "OPEN": Walk.open,
+    "FETCH": Walk.fetch,
     "DO": Walk.do,
     "ASSERT": Walk.asserted,
     "PRAGMA": Walk.pragma,
@@ -393,5 +397,5 @@ Walk.HANDLERS = {
         ("RAISE", "SIGNAL", "RESIGNAL", "EXIT", "CONTINUE", "LEAVE", "ITERATE", "BREAK", "GOTO", "NULL", "PRINT"),
         Walk.silent,
     ),
-    **dict.fromkeys(("CLOSE", "DEALLOCATE", "FETCH", "GET", "PIPE", "AWAIT", "CANCEL", "MOVE"), Walk.silent),
+    **dict.fromkeys(("CLOSE", "DEALLOCATE", "GET", "PIPE", "AWAIT", "CANCEL", "MOVE"), Walk.silent),
 }
