@@ -1,8 +1,10 @@
 """Derive ids from content: the same fact has the same id on every server and after every replay."""
 
+import contextlib
 import hashlib
 import re
 import uuid
+from collections.abc import Iterable
 from functools import lru_cache
 
 from headwater.model.names import DatasetName, JobName, bounded
@@ -38,6 +40,15 @@ def run_id(text: str) -> tuple[uuid.UUID, bool]:
     except ValueError:
         digest = hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()
         return uuid.UUID(bytes=digest, version=3), False
+
+
+def run_ids(texts: Iterable[str]) -> set[uuid.UUID]:
+    """Return those of the runs' names that are ids of events."""
+    found = set()
+    for text in texts:
+        with contextlib.suppress(ValueError):
+            found.add(uuid.UUID(text))
+    return found
 
 
 def dataset_version_id(dataset: uuid.UUID, run: uuid.UUID, job: uuid.UUID, external: str) -> uuid.UUID:

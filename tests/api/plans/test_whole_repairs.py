@@ -165,17 +165,25 @@ def datasets(reads: dict[str, Any] | None) -> set[Thing]:
     )
 
 
-def condemn(world: World) -> tuple[set[Made], dict[str, str]]:
-    """Choose a run; or, where nothing is scheduled, one of the versions that it made. Return what is wrong, and the origin of its incident."""
+def condemn(world: World) -> tuple[set[Made], dict[str, Any]]:
+    """Choose a run; or an instance; or, where nothing is scheduled, one of the versions that a run made. Return what is wrong, and the body of its
+    incident."""
     number = world.chance.choice(sorted(set(world.holds.values())))
-    if world.chance.random() < 0.5 or any(name in KEYS for name in world.works):
-        return world.made[number], {"kind": "RUN", "ref": RUN.format(number)}
+    scheduled = sorted(thing for thing in world.holds if thing[0])
+    if scheduled and world.chance.random() < 0.5:
+        entity, key = world.chance.choice(scheduled)
+        number = world.holds[entity, key]
+        return {((entity, key), number), (("", path(entity, key)), number)}, {
+            "wrong": [{"entity": entity, "instances": [key]}]
+        }
+    if world.chance.random() < 0.5 or scheduled:
+        return world.made[number], {"origins": [{"kind": "RUN", "ref": RUN.format(number)}]}
     one = world.chance.choice(sorted(world.made[number]))
     nodes = world.client.get(f"/api/v2/runs/{RUN.format(number)}/lineage", depth=1).json()["nodes"]
     (id_,) = {
         each["version_id"] for each in nodes if each["type"] == "VERSION" and f"dataset:file:{one[0][1]}" in str(each)
     }
-    return {one}, {"kind": "VERSION", "ref": id_}
+    return {one}, {"origins": [{"kind": "VERSION", "ref": id_}]}
 
 
 class PlanHere(PlanOnServer):
@@ -233,14 +241,14 @@ def mend(world: World, roots: set[Made], id_: str, plan: PlanHere | None) -> lis
 def test_random_worlds_are_mended_as_brute_force_says(client: Client, seed: int) -> None:
     world = World(client, seed)
     world.history()
-    roots, origin = condemn(world)
+    roots, body = condemn(world)
     wrong = world.held(roots)
     scheduled = {thing for thing in wrong if thing[0]}
-    if origin["kind"] == "RUN":
-        dry = ask(client, "/api/v2/repair", {"run": origin["ref"]})
+    if "origins" in body and body["origins"][0]["kind"] == "RUN":
+        dry = ask(client, "/api/v2/repair", {"run": body["origins"][0]["ref"]})
         assert things(dry["incident"]["hits"]) | datasets(dry["incident"]["reads"]) == wrong
         assert things(dry["plan"]["makes"] if dry["plan"] else []) == scheduled
-    opened = ask(client, "/api/v2/incidents", {"origins": [origin], "reason": "half is missing"})
+    opened = ask(client, "/api/v2/incidents", body | {"reason": "half is missing"})
     assert things(opened["hits"]) | datasets(opened["reads"]) == wrong
     ask(client, f"/api/v2/incidents/{opened['id']}/fix", {"at": at(world.number + 1)})
     plan = None

@@ -36,10 +36,16 @@ class DoubtedInstances(NamedTuple):
 
 
 class InstanceDoubts:
-    """The doubted versions of instances, found from runs: `follow` may be called again with more runs."""
+    """The doubted versions of instances, found from runs: `follow` may be called again with more runs. `within`: only these instances."""
 
-    def __init__(self, connection: Connection, held: StoredDeclarations, trusted: Sequence[_Trusted]) -> None:
-        self._connection, self._held, self._trusted = connection, held, trusted
+    def __init__(
+        self,
+        connection: Connection,
+        held: StoredDeclarations,
+        trusted: Sequence[_Trusted],
+        within: Mapping[int, Ordinals] | None = None,
+    ) -> None:
+        self._connection, self._held, self._trusted, self._within = connection, held, trusted, within
         self._of: dict[int, list[Version]] = {}
         self._began: dict[tuple[int, str], dt.datetime] = {}
         self._read: dict[int, list[store.Read]] = {}
@@ -56,17 +62,32 @@ class InstanceDoubts:
         """The runs that made what is doubted."""
         return {version.run for version in self._doubted if version.run}
 
+    def list_made(self) -> list[tuple[str, run_store.InstanceRange]]:
+        """The doubted instances, each with the run that made it."""
+        return [
+            (version.run, run_store.InstanceRange(version.entity_id, start, end))
+            for version, some in self._doubted.items()
+            if version.run
+            for start, end in some
+        ]
+
     async def follow(self, runs: Collection[str]) -> None:
         """Add the versions that these runs made, and what used them."""
-        if not self._held.declared or not runs:
-            return
-        made = await run_store.versions_of_runs(self._connection, runs)
-        await self._load([window for window, _ in made])
-        wanted = {(window[0], run) for window, run in made}
+        if self._held.declared and runs:
+            made = await run_store.versions_of_runs(self._connection, runs)
+            await self.follow_made([(run, run_store.InstanceRange(*window)) for window, run in made])
+
+    async def follow_made(self, made: Sequence[tuple[str, run_store.InstanceRange]]) -> None:
+        """Add the versions of these instances that these runs made, and what used them."""
+        await self._load([(some.entity_id, some.start_, some.end_) for _, some in made])
+        wanted: dict[tuple[int, str], Ordinals] = {}
+        for run, one in made:
+            key = one.entity_id, run
+            wanted[key] = wanted.get(key, NONE) | Ordinals.between(one.start_, one.end_)
         fresh = {
-            version: Ordinals.between(version.start_, version.end_)
-            for some in self._of.values()
-            for version in some
+            version: Ordinals.between(version.start_, version.end_) & wanted[version.entity_id, version.run]
+            for each in self._of.values()
+            for version in each
             if (version.entity_id, version.run) in wanted
         }
         while fresh := self._add(fresh):
@@ -89,6 +110,8 @@ class InstanceDoubts:
         new: dict[Version, Ordinals] = {}
         for version, some in fresh.items():
             left = some - self._trusted_of(version) - self._doubted.get(version, NONE)
+            if self._within is not None:
+                left &= self._within.get(version.entity_id, NONE)
             if left and version.entity_id in self._held.names:
                 self._doubted[version] = self._doubted.get(version, NONE) | left
                 new[version] = left

@@ -17,10 +17,11 @@ from headwater.answer.lineage.run_records import RunRecords
 from headwater.answer.lineage.walk import Place
 from headwater.answer.status.doubted_instances import DoubtedInstances, InstanceDoubts
 from headwater.answer.status.wrong_columns import Spread, restricted
-from headwater.answer.status.wrong_versions import Search, run_ids
+from headwater.answer.status.wrong_versions import Search
 from headwater.entities.needs.columns import ALL, Columns, named
 from headwater.errors import NotFound
 from headwater.model.checks import Result
+from headwater.model.version import run_ids
 from headwater.store.database import Connection
 from headwater.store.lineage import column_flow, run_lineage
 from headwater.store.lineage.column_flow import WrittenDataset

@@ -7,12 +7,12 @@ from headwater.answer.lineage.lineage_answer import InstancesNode
 from headwater.answer.lineage.run_records import RunRecords
 from headwater.answer.lineage.walk import Instances, Key, Link, Place, Step
 from headwater.answer.status.declared import declared
-from headwater.answer.status.wrong_versions import run_ids
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.status.marks import Marks, by_entity
 from headwater.entities.status.taint import Facts, Hit, Reached, suspects, tainted
 from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import NONE, Ordinals
+from headwater.model.version import run_ids
 from headwater.store.database import Connection
 from headwater.store.lineage.runs import RunKey
 from headwater.store.status import status as store
@@ -63,8 +63,9 @@ class InstanceLinks:
             self._marks |= {name: marks.get(held.number(name), Marks()) for name in reach}
             self._reached[way] = follow(held.graph, {entity: some}, Facts(exist=self._exist))
         window = (held.number(entity), some.first, some.end)
-        made = run_ids(await run_store.runs_of_instances(connection, [window]))
-        self._makers = await run_store.run_keys(connection, made)
+        made = run_ids(run for run, _ in await run_store.runs_of_instances(connection, [window]))
+        families = await run_store.run_keys(connection, made)
+        self._makers = {key for keys in families.values() for key in keys}
         return self
 
     def _exist(self, name: str) -> Ordinals:

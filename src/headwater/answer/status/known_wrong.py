@@ -52,7 +52,7 @@ class KnownWrong:
             windows = [
                 (row.entity_id, row.start_, row.end_) for row in await status_store.marks_by_kind(connection, [kind])
             ]
-            for text in await origin_store.runs_of_instances(connection, windows):
+            for text, _ in await origin_store.runs_of_instances(connection, windows):
                 self.why.setdefault(text, why)
         return self
 

@@ -119,11 +119,16 @@ class _Version(NamedTuple):
 
 
 async def describe(
-    connection: Connection, walk: RunRecords, found: Spread, *, entities: Mapping[int, str] | None = None
+    connection: Connection,
+    walk: RunRecords,
+    found: Spread,
+    *,
+    entities: Mapping[int, str] | None = None,
+    right: frozenset[Place] = frozenset(),
 ) -> WrongByReads:
     """Return the spread in names, with what remaking takes. `walk` has met all of it.
 
-    `entities`: their names by number; with them, how each job can be run again is part of the answer.
+    `entities`: their names by number; with them, how each job can be run again is part of the answer. `right`: versions that count as replaced.
     """
     # A place without a stored version: its run reported none, because it failed or has not ended.
     wrong = [
@@ -132,7 +137,7 @@ async def describe(
         if place.version is not None and place.version in walk.versions
     ]
     ids = [one.row.id for one in wrong]
-    current = await store.current(connection, ids)
+    current = await store.current(connection, ids) - {place.version for place in right}
     before = await store.before(connection, current, ids)
     jobs = {key.job for key in found.runs} | {one.writer.job for one in wrong if one.writer is not None}
     names = await node_store.by_ids(connection, jobs | {place.dataset for place in found.places})

@@ -10,14 +10,18 @@ Computed anew for each question, so what a later run mended is no longer wrong.
 import contextlib
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from headwater.answer.lineage.run_records import RunRecords
 from headwater.answer.lineage.walk import Place
 from headwater.answer.status.declared import declared
 from headwater.answer.status.doubted_instances import InstanceDoubts
+from headwater.answer.status.schedules import homes
 from headwater.answer.status.wrong_by_reads import WrongByReads, describe
 from headwater.answer.status.wrong_columns import Reason, Spread, restricted
-from headwater.entities.needs.columns import ALL, Columns, named
+from headwater.answer.status.wrong_makers import Made, WrongMakers, scheduled
+from headwater.entities.needs.columns import ALL, Columns, both, named
+from headwater.entities.time.ordinals import Ordinals
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import version
 from headwater.store.database import Connection
@@ -25,34 +29,52 @@ from headwater.store.lineage import column_flow, correlation
 from headwater.store.lineage import run_lineage as run_store
 from headwater.store.lineage.runs import RunKey
 from headwater.store.status import wrong_versions as store
-from headwater.store.status.wrong_versions import Origin, OriginKind
+from headwater.store.status.wrong_versions import InstanceRange, Origin, OriginKind
 
 _EXACT, _BY_TIME = "exact", "by_time"
 
 
 class Search:
-    """A spread that can be asked to go on from further runs: those that made instances which are wrong by their schedule. `begin` comes first."""
+    """A spread that can be asked to go on from further runs: those that made instances which are wrong by their schedule. `begin` comes first.
+
+    `by_schedule`: of a run that made several instances, or read a version that holds right ones too, its schedule says which of them used what; the
+    caller adds these by `condemn_makers`, and then calls `settle`.
+    """
 
     _connection: Connection
     _walk: RunRecords
+    _makers: WrongMakers
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_schedule: bool = False) -> None:
+        self._by_schedule = by_schedule
         # All readers, and those that used a wrong column: the same if whole versions are wrong.
         self._reached = self.found = Spread()
         self._of_columns: dict[RunKey | Place, Columns] = {}
+        # What is wrong only because some instances are that a run made: the versions that it wrote, and the run.
+        self._partial: set[Place] = set()
+        self._partial_runs: set[RunKey] = set()
+        self._waiting: dict[RunKey, Reason] = {}
+        self._families_of: dict[uuid.UUID, set[RunKey]] = {}
+        # The runs of which a version is what they made of an instance; and the datasets that hold an entity.
+        self._home_of: dict[Place, set[uuid.UUID]] = {}
+        self._holders: dict[int, set[uuid.UUID]] = {}
         self.described: WrongByReads | None = None
 
     def begin(self, connection: Connection) -> None:
         """Search in this transaction."""
-        self._connection, self._walk = connection, RunRecords(connection)
+        self._connection, self._walk, self._makers = connection, RunRecords(connection), WrongMakers(connection)
 
     def share(self, walk: RunRecords) -> None:
         """Use a walk of the same transaction that has met what is to be condemned."""
         self._walk = walk
 
     def run_ids(self) -> set[uuid.UUID]:
-        """The ids of the runs found."""
-        return {key.run for key in self.found.runs}
+        """The ids of the runs found, but for those that also made instances which are right."""
+        return {key.run for key in self.found.runs if key not in self._partial_runs}
+
+    def found_versions(self) -> bool:
+        """Return whether any wrong version of a dataset was found."""
+        return bool(self.found.places)
 
     async def condemn(self, origins: Iterable[Origin]) -> None:
         """Add what is wrong itself, and everyone that used it. NotFound for what is not known."""
@@ -61,7 +83,7 @@ class Search:
         itself = Reason(None, 0, _EXACT)
         for origin in origins:
             if origin.kind == "RUN":
-                keys = await store.run_keys(self._connection, [uuid.UUID(origin.ref)])
+                keys = (await store.run_keys(self._connection, [id_ := uuid.UUID(origin.ref)])).get(id_, set())
                 if not keys:
                     raise NotFound(f"run {origin.ref} is not known", run=origin.ref)
                 runs |= dict.fromkeys(keys, itself)
@@ -94,10 +116,97 @@ class Search:
 
     async def condemn_runs(self, ids: Collection[uuid.UUID]) -> None:
         """Add these runs, which made something that is wrong for another reason."""
-        keys = await store.run_keys(self._connection, ids)
+        found = await store.run_keys(self._connection, ids)
+        keys = {key for some in found.values() for key in some}
         self._of_columns |= dict.fromkeys(keys, ALL)
         await self._go_on(dict.fromkeys(keys, Reason(None, 0, _EXACT)), {})
         await self._restrict()
+
+    async def condemn_instances(self, made: Made, columns: Mapping[int, Columns]) -> None:
+        """Add the versions of datasets that these instances are, and everyone that used them. Nothing else that their runs wrote is wrong.
+
+        `columns`: by entity, the wrong ones; all where it has none.
+        """
+        found: dict[Place, Reason] = {}
+        for run, keys in (await self._families(made)).items():
+            homes_ = await self._homes(run, keys)
+            found |= dict.fromkeys(homes_, Reason(None, 0, _EXACT))
+            self._restrict_to(homes_, run, columns)
+            if not self._makers.is_whole(run):
+                self._partial |= homes_.difference(self._reached.places)
+        await self._go_on({}, found)
+        await self._restrict()
+
+    async def condemn_makers(self, made: Made, columns: Mapping[int, Columns]) -> None:
+        """Add the runs that made these instances from something wrong, all that they wrote, and everyone that used that."""
+        whole: dict[RunKey, Reason] = {}
+        found: dict[Place, Reason] = {}
+        for run, keys in (await self._families(made)).items():
+            await self._homes(run, keys)
+            fresh = dict.fromkeys((key for key in keys if key not in self._reached.runs), Reason(None, 0, _EXACT))
+            if self._makers.is_whole(run):
+                whole |= fresh | dict.fromkeys(keys & self._partial_runs, Reason(None, 0, _EXACT))
+            else:
+                self._reached.runs |= fresh
+                self._partial_runs |= fresh.keys()
+                written = await self._written(fresh)
+                self._partial |= written.keys() - self._reached.places.keys()
+                found |= written
+            self._restrict_to(fresh, run, columns)
+        await self._go_on(whole, found)
+        await self._restrict()
+
+    async def _families(self, made: Made) -> dict[uuid.UUID, set[RunKey]]:
+        """The runs that made these wrong instances, each with those below it; what they wrote is loaded."""
+        runs = await self._makers.add(made)
+        self._families_of |= await store.run_keys(self._connection, runs - self._families_of.keys())
+        found = {run: self._families_of[run] for run in runs if run in self._families_of}
+        await self._walk.written_by([key for keys in found.values() for key in keys])
+        return found
+
+    async def _homes(self, run: uuid.UUID, keys: Collection[RunKey]) -> set[Place]:
+        """Return the versions that the instances which a run made are: what it wrote to one dataset, or to the datasets that hold the entities; if it
+        wrote several and none is known to hold them, any may be."""
+        written = {place for some in (await self._walk.written_by(keys)).values() for place in some}
+        if len({place.dataset for place in written}) > 1:
+            entities = self._makers.entities(run)
+            held = await declared(self._connection)
+            if new := {held.names[each]: each for each in entities - self._holders.keys() if each in held.names}:
+                found = await homes(self._connection, held, new)
+                self._holders |= {new[name]: set(datasets) for name, datasets in found.items()}
+            holders = {id_ for each in entities for id_ in self._holders.get(each, ())}
+            written = {place for place in written if place.dataset in holders} or written
+        for place in written:
+            self._home_of.setdefault(place, set()).add(run)
+        return written
+
+    def right_homes(self, wrong: Collection[str]) -> frozenset[Place]:
+        """The versions that are instances of which no run of `wrong` made the current one."""
+        ids = version.run_ids(wrong)
+        return frozenset(place for place, runs in self._home_of.items() if not runs & ids)
+
+    def _restrict_to(self, some: Iterable[RunKey | Place], run: uuid.UUID, columns: Mapping[int, Columns]) -> None:
+        wrong: Columns = frozenset()
+        for entity in self._makers.entities(run):
+            wrong = both(wrong, columns.get(entity, ALL))
+        for each in some:
+            self._of_columns[each] = both(self._of_columns.get(each, frozenset()), wrong)
+
+    async def settle(self) -> None:
+        """Add the readers whose schedules were to say which of their instances used what is wrong, and say of none."""
+        await self._go_on({run: why for run, why in self._waiting.items() if run not in self._reached.runs}, {})
+        self._waiting.clear()
+        await self._restrict()
+
+    async def follow_roots(self, roots: Made, within: Mapping[int, Ordinals]) -> None:
+        """Add the runs that used these instances, of which some were made again since, among those in `within`."""
+        doubts = InstanceDoubts(self._connection, await declared(self._connection), [], within)
+        roots = list(roots)
+        await doubts.follow_made(roots)
+        named_ = {(run, some.entity_id) for run, some in roots}
+        await self.condemn_makers(
+            [each for each in doubts.list_made() if (each[0], each[1].entity_id) not in named_], {}
+        )
 
     async def follow_instances(self) -> None:
         """Add the runs that used an instance which the runs found so far made, in any version: one that was replaced may have been read before."""
@@ -105,7 +214,7 @@ class Search:
         while True:
             before = self.run_ids()
             await doubts.follow({str(run) for run in before})
-            await self.condemn_runs(run_ids(doubts.runs) - before)
+            await self.condemn_makers(doubts.list_made(), {})
             if self.run_ids() == before:
                 return
 
@@ -119,6 +228,7 @@ class Search:
 
     async def _go_on(self, runs: dict[RunKey, Reason], places: dict[Place, Reason]) -> None:
         while runs or places:
+            self._complete(runs.keys() & self._partial_runs)
             new_runs = {key: why for key, why in runs.items() if key not in self._reached.runs and self._reached.room()}
             self._reached.runs |= new_runs
             places = places | await self._written(new_runs)
@@ -127,6 +237,15 @@ class Search:
             }
             self._reached.places |= new_places
             runs, places = await self._readers(new_places), {}
+
+    def _complete(self, runs: Collection[RunKey]) -> None:
+        """Forget that these runs were wrong in part: as a whole they are met anew, with what they wrote."""
+        self._partial_runs.difference_update(runs)
+        for run in runs:
+            del self._reached.runs[run]
+            for place in self._partial.intersection(self._reached.written.get(run, ())):
+                self._partial.discard(place)
+                self._reached.places.pop(place, None)
 
     async def _written(self, runs: dict[RunKey, Reason]) -> dict[Place, Reason]:
         found: dict[Place, Reason] = {}
@@ -161,28 +280,78 @@ class Search:
                 reason = Reason(place, places[place].depth + 1, basis)
                 if run not in found or (found[run].basis, reason.basis) == (_BY_TIME, _EXACT):
                     found[run] = reason
-        return found
+        return await self._without_scheduled(found, places) if self._by_schedule and found else found
 
-    async def describe(self, entities: Mapping[int, str] | None = None) -> None:
-        """Set `described` from what was found so far; with the names of `entities`, say also how jobs can be run again."""
-        self.described = await describe(self._connection, self._walk, self.found, entities=entities)
+    async def _without_scheduled(
+        self, found: dict[RunKey, Reason], places: Mapping[Place, Reason]
+    ) -> dict[RunKey, Reason]:
+        """Leave out readers of instances whose schedules say better what they used: if right instances are in the same version; and, until `settle`,
+        if they made several."""
+        writers = {place: writer.run for place in places if (writer := self._walk.writer_of(place)) is not None}
+        known = await scheduled(self._connection, {*(run.run for run in found), *writers.values()})
+        left = {}
+        for run, why in found.items():
+            mine, read = known.get(run.run), self._reached.read[run] & places.keys()
+            needed = {
+                place
+                for place in read
+                if mine is not None and place in writers and writers[place] in known
+                if mine.upstream & known[writers[place]].made.keys()
+            }
+            if mine is None or read - needed or (needed - self._partial and mine.instances == 1):
+                left[run] = why
+            elif needed - self._partial:
+                self._waiting.setdefault(run, why)
+        return left
+
+    async def describe(self, entities: Mapping[int, str] | None = None, right: frozenset[Place] = frozenset()) -> None:
+        """Set `described` from what was found so far; with the names of `entities`, say also how jobs can be run again. `right`: versions that are
+        held no longer."""
+        self.described = await describe(self._connection, self._walk, self.found, entities=entities, right=right)
+
+
+class WrongInstances(NamedTuple):
+    """The instances of an incident, each with the run that made it. `named`: those that the incident is about, in the versions of its opening;
+    `tainted`: those of them that are wrong still; `inherited`: what is wrong because it used them. `within`: all that are wrong or were, by entity.
+    `columns`: by entity, the wrong ones. `replaced`: some wrong version was made again.
+    """
+
+    named: list[tuple[str, InstanceRange]]
+    tainted: list[tuple[str, InstanceRange]]
+    inherited: list[tuple[str, InstanceRange]]
+    within: dict[int, Ordinals]
+    columns: dict[int, Columns]
+    replaced: bool
 
 
 async def of_incident(
-    connection: Connection, origins: Sequence[Origin], makers: Collection[str], entities: Mapping[int, str] | None
+    connection: Connection,
+    origins: Sequence[Origin],
+    instances: WrongInstances,
+    entities: Mapping[int, str] | None,
 ) -> WrongByReads | None:
-    """Return what is wrong by recorded reads because of an incident: from its origins, and from the runs (`makers`)
-    that made its wrong instances. None if it has no origins. Origins that retention has deleted are skipped."""
-    if not origins:
-        return None
-    search = Search()
+    """Return what is wrong by recorded reads because of an incident: from its origins, and from the runs that made its wrong instances. None if it
+    has no origins and no such run wrote a version. Origins that retention has deleted are skipped."""
+    search = Search(by_schedule=True)
     search.begin(connection)
+    await search.condemn_makers(instances.inherited, instances.columns)
     for origin in origins:
         with contextlib.suppress(NotFound):
             await search.condemn([origin])
-    await search.condemn_runs(run_ids(makers))
+    await search.condemn_instances(instances.named, instances.columns)
+    if instances.replaced:
+        await search.follow_roots(instances.named, instances.within)
+    await search.settle()
     await search.follow_instances()
-    await search.describe(entities)
+    await search.settle()
+    if origins or search.found.places:
+        # Without origins the verdict is on instances: the version of a right one is held no longer, also without an event.
+        right = (
+            frozenset[Place]()
+            if origins
+            else search.right_homes({run for run, _ in (*instances.tainted, *instances.inherited)})
+        )
+        await search.describe(entities, right)
     return search.described
 
 
@@ -203,12 +372,3 @@ def read_origin(kind: OriginKind, ref: str, columns: Sequence[str] = ()) -> Orig
     if columns:
         raise InvalidQuestion("columns are of a run or a version; a content is wrong as a whole", field="columns")
     return Origin("CONTENT", fingerprint)
-
-
-def run_ids(texts: Iterable[str]) -> set[uuid.UUID]:
-    """Return those of the runs' names that are ids of events."""
-    found = set()
-    for text in texts:
-        with contextlib.suppress(ValueError):
-            found.add(uuid.UUID(text))
-    return found

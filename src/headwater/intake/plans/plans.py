@@ -159,6 +159,16 @@ async def plan(database: Database, request: PlanRequest, author: str) -> Planned
     return _describe_plan(held, id_, seq, found, cost, restores)
 
 
+async def plan_wrong(database: Database, wrong: Mapping[str, Ordinals], author: str) -> Planned | None:
+    """Compute the plan that makes these instances and no others, without storing it; None if there are none.
+
+    Recorded reads spare instances that declared needs alone would add.
+    """
+    async with database.snapshot() as connection:
+        some = listed(await declared(connection), wrong)
+    return await plan(database, PlanRequest(wrong=some, only=True, dry_run=True), author) if some else None
+
+
 async def _restoring(
     connection: Connection, held: StoredDeclarations, inputs: Inputs, found: Plan, *, trust: bool
 ) -> tuple[Inputs, Plan]:

@@ -4,11 +4,10 @@ Each operation is one transaction over all entities it reaches, so no reader see
 """
 
 import asyncio
-import contextlib
 import datetime as dt
 import itertools
 import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -34,7 +33,7 @@ from headwater.store.database import Connection, Database
 from headwater.store.status import histories as histories_store
 from headwater.store.status import incidents as store
 from headwater.store.status import wrong_versions as origin_store
-from headwater.store.status.wrong_versions import Origin
+from headwater.store.status.wrong_versions import InstanceRange, Origin
 
 _OF_IT = (*WRONG, "suspect")
 """Kinds of marks that an incident may have set."""
@@ -91,7 +90,7 @@ class Opened(msgspec.Struct, frozen=True):
     """`id`: null after a dry run. `hits`: the named instances and all that used them, upstream first. `count`: of instances, in total.
     `stretches`: rows of marks, at most `MOST_STRETCHES`.
 
-    `missing`: named instances that do not exist, and so cannot be wrong.
+    `missing`: named instances that do not exist, and so cannot be wrong. `wrong`: all instances of `hits`.
     """
 
     id: uuid.UUID | None
@@ -100,6 +99,7 @@ class Opened(msgspec.Struct, frozen=True):
     stretches: int
     hits: list[Hit]
     missing: list[Wrong]
+    wrong: dict[str, Ordinals]
 
 
 class Changed(msgspec.Struct, frozen=True):
@@ -128,14 +128,28 @@ class Search(Protocol):
     async def condemn(self, origins: Sequence[Origin]) -> None:
         """Add what is wrong itself, and everyone that used it."""
 
-    async def condemn_runs(self, ids: Collection[uuid.UUID]) -> None:
-        """Add runs that made something wrong, and everyone that used what they wrote."""
+    async def condemn_instances(
+        self, made: Sequence[tuple[str, InstanceRange]], columns: Mapping[int, Columns]
+    ) -> None:
+        """Add the versions of datasets that these instances are, and everyone that used them."""
+
+    async def condemn_makers(self, made: Sequence[tuple[str, InstanceRange]], columns: Mapping[int, Columns]) -> None:
+        """Add the runs that made these instances from something wrong, and everyone that used what they wrote."""
+
+    async def settle(self) -> None:
+        """Add the readers of which no schedule said what they used."""
+
+    async def follow_roots(self, roots: Sequence[tuple[str, InstanceRange]], within: Mapping[int, Ordinals]) -> None:
+        """Add the runs that used these instances in a version that was replaced since, among those in `within`."""
 
     async def follow_instances(self) -> None:
         """Add the runs that used an instance which the runs found so far made, in any version."""
 
     def run_ids(self) -> set[uuid.UUID]:
-        """The ids of the runs found."""
+        """The ids of the runs found that are wrong as a whole."""
+
+    def found_versions(self) -> bool:
+        """Return whether any wrong version of a dataset was found."""
 
     async def describe(self) -> None:
         """Look up the names of what was found."""
@@ -153,20 +167,21 @@ async def open_(
 ) -> Opened:
     """Open an incident: mark the current versions of these instances as wrong, and all that used them (or their wrong columns).
 
-    `origins`: runs, versions and contents that are wrong, too; `search` finds who used them. Instances that such a run made are wrong, and what a
-    run made that made a wrong instance, until nothing new is found. `dry_run`: compute without writing. Raises NotFound and InvalidPeriod for unknown
-    names, InvalidStatus if no instance exists or there would be too many marks.
+    `origins`: runs, versions and contents that are wrong, too. `search` finds who used them, and who used by recorded reads what the runs of wrong
+    instances wrote. Instances that a run found so made are wrong, and what used those, until nothing new is found. `dry_run`: compute without
+    writing. Raises NotFound and InvalidPeriod for unknown names, InvalidStatus if no instance exists or there would be too many marks.
     """
     async with database.transaction() as connection:
         ledger = await Ledger.open(connection)
         held = await declared(connection)
-        search = search if origins else None
         if search is not None:
             search.begin(connection)
             await search.condemn(origins)
-        named = _named(held, wrong) if wrong or search is None else {}
+            if not origins and not await origin_store.has_versions(connection):
+                search = None  # nothing was recorded that could have been read
+        named = _named(held, wrong) if wrong or not origins else {}
         found = await _reach(connection, held, wrong, named, search)
-        if not any(found.roots.values()) and search is None:
+        if not any(found.roots.values()) and not origins:
             raise InvalidStatus(
                 "None of these instances exists yet. Report it first: `headwater report ENTITY produced KEY`."
             )
@@ -185,7 +200,7 @@ async def open_(
             rows = await asyncio.to_thread(_report, ledger, held, marks_by_name, str(id_), actor, reason)
             await ledger.flush()
             await store.mark(connection, str(id_), rows)
-        if search is not None:
+        if search is not None and (origins or search.found_versions()):
             await search.describe()
         return Opened(
             None if dry_run else id_,
@@ -194,6 +209,7 @@ async def open_(
             stretches,
             hits,
             listed(held, {name: some - found.roots.get(name, NONE) for name, some in named.items()}),
+            {name: some - found.gone.get(name, NONE) for name, some in found.reached.current.items()},
         )
 
 
@@ -218,9 +234,10 @@ async def _reach(
     while True:
         asked = dict(named)
         if search is not None:
-            for made in await origin_store.instances_of_runs(connection, search.run_ids()):
-                if (name := held.names.get(made.entity_id)) is not None:
-                    asked[name] = asked.get(name, NONE) | Ordinals.between(made.start_, made.end_)
+            runs = [str(run) for run in search.run_ids()]
+            for _, number, start, end in await origin_store.made_by_runs(connection, runs):
+                if (name := held.names.get(number)) is not None:
+                    asked[name] = asked.get(name, NONE) | Ordinals.between(start, end)
         recorded, gone = await histories.reached(connection, held, asked)
         roots = {name: (some & recorded.there.get(name, NONE)) - gone.get(name, NONE) for name, some in asked.items()}
         coded = await coded_versions(connection, held, roots)
@@ -233,22 +250,29 @@ async def _reach(
         found = _Reach(roots, gone, reached, columns, coded)
         if search is None:
             return found
-        windows = [(held.number(name), start, end) for name, some in reached.current.items() for start, end in some]
         before = search.run_ids()
-        await search.condemn_runs(_run_ids(await origin_store.runs_of_instances(connection, windows)) - before)
+        of_entity = {held.number(name): some for name, some in columns.columns.items()} if columns else {}
+        itself = {name: some & roots.get(name, NONE) for name, some in named.items()}
+        used = {name: some - itself.get(name, NONE) for name, some in reached.current.items()}
+        await search.condemn_makers(await _makers(connection, held, used), of_entity)
+        makers = await _makers(connection, held, itself)
+        await search.condemn_instances(makers, of_entity)
         if any(reached.past.values()):
+            within = {held.number(name): some for name, some in reached.current.items()}
+            for name, some in reached.past.items():
+                within[held.number(name)] = within.get(held.number(name), NONE) | some
+            await search.follow_roots(makers, within)
             await search.follow_instances()
+        await search.settle()
         if search.run_ids() == before:  # reported by people, or in events that are no longer there
             return found
 
 
-def _run_ids(texts: Collection[str]) -> set[uuid.UUID]:
-    """Return those of the runs' names that are ids of events."""
-    found = set()
-    for text in texts:
-        with contextlib.suppress(ValueError):
-            found.add(uuid.UUID(text))
-    return found
+async def _makers(
+    connection: Connection, held: StoredDeclarations, sets: Mapping[str, Ordinals]
+) -> list[tuple[str, InstanceRange]]:
+    windows = [(held.number(name), start, end) for name, some in sets.items() for start, end in some]
+    return await origin_store.runs_of_instances(connection, windows)
 
 
 async def fix(

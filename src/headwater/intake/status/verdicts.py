@@ -35,7 +35,7 @@ async def _versions(connection: Connection, one: Origin) -> list[uuid.UUID]:
     if one.kind == "VERSION":
         found = list(await run_lineage.versions(connection, [id_]))
     else:
-        runs = await wrong_versions.run_keys(connection, [id_])
+        runs = (await wrong_versions.run_keys(connection, [id_])).get(id_, ())
         found = [row.id for _, row in await run_lineage.versions_written(connection, sorted(runs), "infinity")]
     if not found:
         raise NotFound(

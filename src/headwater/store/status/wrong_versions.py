@@ -14,6 +14,8 @@ from headwater.store.status.status import Window, packed
 
 _QUERIES = "status/wrong_versions"
 OriginKind = Literal["RUN", "VERSION", "CONTENT"]
+NOW = 2**62
+"""A report later than any."""
 
 
 class Origin(NamedTuple):
@@ -122,13 +124,6 @@ async def reads_by_item(connection: Connection, runs: Collection[RunKey]) -> set
     return {(RunKey(row[0], row[1]), row[2]) for row in rows}
 
 
-async def instances_of_runs(connection: Connection, runs: Collection[uuid.UUID]) -> list[InstanceRange]:
-    """The instances whose current versions these runs made."""
-    if not runs:
-        return []
-    return [InstanceRange(*row[1:]) for row in await made_by_runs(connection, [str(run) for run in runs])]
-
-
 async def made_by_runs(connection: Connection, runs: Collection[str]) -> list[tuple[str, int, int, int]]:
     """Return (run, entity, start, end) of the instances whose current versions these runs made."""
     if not runs:
@@ -153,16 +148,36 @@ async def reading_windows(connection: Connection, windows: Sequence[Window]) -> 
     return [(row[0], row[1], row[2]) for row in rows]
 
 
-async def runs_of_instances(connection: Connection, windows: Sequence[Window]) -> set[str]:
-    """The runs, as they were reported, that made the current versions in these windows."""
+async def runs_of_instances(
+    connection: Connection, windows: Sequence[Window], seq: int = NOW
+) -> list[tuple[str, InstanceRange]]:
+    """The runs, as they were reported, that had made the current versions in these windows at a report, each with the instances that it made."""
     if not windows:
-        return set()
-    return {row[0] for row in await sqlfile.load(_QUERIES)["runs_of_instances"].many(connection, **packed(windows))}
+        return []
+    rows = await sqlfile.load(_QUERIES)["runs_of_instances"].many(connection, seq=seq, **packed(windows))
+    return [(row[0], InstanceRange(*row[1:])) for row in rows]
 
 
-async def run_keys(connection: Connection, runs: Collection[uuid.UUID]) -> set[RunKey]:
-    """Return these runs, in each job that has them, and the runs below them."""
+async def scheduled_upstream(
+    connection: Connection, runs: Collection[uuid.UUID]
+) -> list[tuple[uuid.UUID, InstanceRange, int | None]]:
+    """Return (run, instances, upstream): what these runs, or runs above them, made, and an entity that it is recorded to have read."""
     if not runs:
-        return set()
-    rows = await sqlfile.load(_QUERIES)["run_keys"].many(connection, runs=list(runs))
-    return {RunKey(row[0], row[1]) for row in rows}
+        return []
+    rows = await sqlfile.load(_QUERIES)["scheduled_upstream"].many(connection, runs=list(runs))
+    return [(row[0], InstanceRange(*row[1:4]), row[4]) for row in rows]
+
+
+async def has_versions(connection: Connection) -> bool:
+    """Return whether any version of a dataset is known."""
+    (found,) = await sqlfile.load(_QUERIES)["has_versions"].one(connection)
+    return bool(found)
+
+
+async def run_keys(connection: Connection, runs: Collection[uuid.UUID]) -> dict[uuid.UUID, set[RunKey]]:
+    """Return for each id its runs, in each job that has one, and the runs below them; unknown ids are absent."""
+    found: dict[uuid.UUID, set[RunKey]] = {}
+    if runs:
+        for root, run, job in await sqlfile.load(_QUERIES)["run_keys"].many(connection, runs=list(runs)):
+            found.setdefault(root, set()).add(RunKey(run, job))
+    return found

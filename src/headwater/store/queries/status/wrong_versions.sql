@@ -81,9 +81,12 @@ where p.dataset_id is not null
 
 -- name: instances_of_runs :many
 -- The instances whose current versions these runs made.
-select v.entity_id, v.start_, v.end_, v.run from instance_versions v where v.run = any(%(runs)b::text[]) and v.run <> ''
-  and not exists (select from instance_versions n where n.entity_id = v.entity_id and n.end_ > v.start_ and n.start_ < v.end_
-                  and (n.produced_at, n.seq) > (v.produced_at, v.seq))
+select v.entity_id, lower(p.piece), upper(p.piece), v.run from instance_versions v
+cross join lateral (
+  select coalesce(range_agg(int8range(n.start_, n.end_)), '{}') as later from instance_versions n
+  where n.entity_id = v.entity_id and n.end_ > v.start_ and n.start_ < v.end_ and (n.produced_at, n.seq) > (v.produced_at, v.seq)) since
+cross join lateral unnest(int8multirange(int8range(v.start_, v.end_)) - since.later) as p (piece)
+where v.run = any(%(runs)b::text[]) and v.run <> ''
 
 -- name: versions_of_runs :many
 -- The versions of instances that these runs made, current or not.
@@ -95,17 +98,32 @@ select distinct v.entity_id, v.start_, v.end_ from unnest(%(entity_id)b::int4[],
 join instance_reads r on r.upstream_id = w.entity_id and r.end_ > w.start_ and r.start_ < w.end_ join instance_versions v on v.seq = r.seq
 
 -- name: runs_of_instances :many
--- The runs that made the current versions of these instances.
-select distinct v.run from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (entity_id, start_, end_)
-join instance_versions v on v.entity_id = w.entity_id and v.end_ > w.start_ and v.start_ < w.end_ and v.run <> ''
-where not exists (select from instance_versions n where n.entity_id = v.entity_id and n.end_ > v.start_ and n.start_ < v.end_
-                  and (n.produced_at, n.seq) > (v.produced_at, v.seq))
+-- The runs that had made the versions of these instances that were current at a report, each with those that it made.
+select v.run, v.entity_id, lower(p.piece), upper(p.piece)
+from unnest(%(entity_id)b::int4[], %(start_)b::int8[], %(end_)b::int8[]) as w (entity_id, start_, end_)
+join instance_versions v on v.entity_id = w.entity_id and v.end_ > w.start_ and v.start_ < w.end_ and v.run <> '' and v.seq <= %(seq)s::int8
+cross join lateral (
+  select coalesce(range_agg(int8range(n.start_, n.end_)), '{}') as later from instance_versions n
+  where n.entity_id = v.entity_id and n.end_ > v.start_ and n.start_ < v.end_ and n.seq <= %(seq)s::int8 and (n.produced_at, n.seq) > (v.produced_at, v.seq)) since
+cross join lateral unnest(int8multirange(int8range(greatest(v.start_, w.start_), least(v.end_, w.end_))) - since.later) as p (piece)
+
+-- name: scheduled_upstream :many
+-- The instances that these runs, or those above them, made, and of which entities instances are recorded as their inputs.
+with recursive above (run_id, at, depth) as (
+  select k.run_id, k.run_id, 0 from unnest(%(runs)b::uuid[]) as k (run_id)
+  union select a.run_id, r.parent_run_id, a.depth + 1 from above a join runs r on r.run_id = a.at where r.parent_run_id is not null and a.depth < 32
+)
+select distinct a.run_id, v.entity_id, v.start_, v.end_, r.upstream_id from above a join instance_versions v on v.run = a.at::text left join instance_reads r on r.seq = v.seq
+
+-- name: has_versions :one
+-- True if any run or event reported a version of a dataset.
+select exists (select from dataset_versions)
 
 -- name: run_keys :many
--- The runs with these ids, one for each job that has it, and the runs below them.
-with recursive below (run_id, job_id, depth) as (
-  select run_id, job_id, 0 from runs where run_id = any(%(runs)b::uuid[])
+-- The runs with these ids, one for each job that has it, and the runs below them: each with the id that led to it.
+with recursive below (root, run_id, job_id, depth) as (
+  select run_id, run_id, job_id, 0 from runs where run_id = any(%(runs)b::uuid[])
   union
-  select r.run_id, r.job_id, b.depth + 1 from runs r join below b on r.parent_run_id = b.run_id where b.depth < 32
+  select b.root, r.run_id, r.job_id, b.depth + 1 from runs r join below b on r.parent_run_id = b.run_id where b.depth < 32
 )
-select distinct run_id, job_id from below
+select distinct root, run_id, job_id from below

@@ -47,7 +47,7 @@ class NewIncident(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class OpenedIncident(msgspec.Struct, frozen=True):
-    """The fields of `Opened`; `reads`: what is wrong by recorded reads, null without origins."""
+    """The fields of `Opened`; `reads`: what is wrong by recorded reads, null if there are no origins and no recorded version is."""
 
     id: uuid.UUID | None
     seq: int
@@ -144,24 +144,22 @@ async def open_incident(
     request: Request[Any, Any, Any], state: State, data: JSONBody[NewIncident], said_by: As = None
 ) -> OpenedIncident:
     """Open an incident: instances, runs, versions or contents are wrong, and everything that used them."""
-    return await open_new(state, data, author(request, said_by))
+    return describe_opened(*await open_new(state, data, author(request, said_by)))
 
 
-async def open_new(state: State, new: NewIncident, by: str) -> OpenedIncident:
-    """Open an incident, or look at what it would be."""
-    search = Search()
+async def open_new(state: State, new: NewIncident, by: str) -> tuple[verdicts.Opened, WrongByReads | None]:
+    """Open an incident, or look at what it would be; and what is wrong by recorded reads."""
+    origins = [read_origin(one.kind, one.ref, one.columns) for one in new.origins]
+    search = Search(by_schedule=True)
     opened = await verdicts.open_(
-        state.database,
-        new.wrong,
-        new.reason,
-        by,
-        origins=[read_origin(one.kind, one.ref, one.columns) for one in new.origins],
-        search=search,
-        dry_run=new.dry_run,
+        state.database, new.wrong, new.reason, by, origins=origins, search=search, dry_run=new.dry_run
     )
-    return OpenedIncident(
-        opened.id, opened.seq, opened.count, opened.stretches, opened.hits, opened.missing, search.described
-    )
+    return opened, search.described
+
+
+def describe_opened(opened: verdicts.Opened, reads: WrongByReads | None) -> OpenedIncident:
+    """Return an opened incident as it is sent."""
+    return OpenedIncident(opened.id, opened.seq, opened.count, opened.stretches, opened.hits, opened.missing, reads)
 
 
 @post("/verdicts", status_code=200)
