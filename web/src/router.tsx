@@ -106,6 +106,12 @@ const incident = createRoute({
   params: names("id"),
   component: lazyRouteComponent(() => import("./pages/incidents/incident-page.tsx"), "IncidentPage"),
 });
+const group = createRoute({
+  getParentRoute: under,
+  path: "/groups/$key/$name",
+  params: names("key", "name"),
+  component: lazyRouteComponent(() => import("./pages/group/group-page.tsx"), "GroupPage"),
+});
 const plans = createRoute({
   getParentRoute: under,
   path: "/plans",
@@ -165,6 +171,7 @@ export const router = createRouter({
     entity,
     incidents,
     incident,
+    group,
     plans,
     plan,
     changes,

@@ -80,6 +80,7 @@ export const catalogue = (raw: Raw) =>
 
 export const LENSES = [
   "state",
+  "incidents",
   "freshness",
   "usage",
   "cost",

@@ -23,6 +23,46 @@ after(async () => {
 
 const onPage = pageTests(() => ({ browser, server }));
 
+describe("finding one's way", () => {
+  onPage("the tour leads newcomers, and is closed for good", async (page, open) => {
+    await open("");
+    const tour = page.getByRole("list", { name: "Tour" });
+    await tour.getByRole("link", { name: "draw its lineage" }).click();
+    await settled(page);
+    await open("");
+    await page.getByRole("button", { name: "I know my way" }).click();
+    await page.reload();
+    await page.getByRole("list", { name: "Datasets updated lately" }).waitFor();
+    assert.equal(await tour.count(), 0);
+  });
+
+  onPage("a product: what is wrong with it, what it has, and the product it feeds", async (page, open) => {
+    await open("catalogue/teams");
+    await page.getByRole("link", { name: "funnel", exact: true }).click();
+    await settled(page);
+    assert.match(await page.locator(".incident-list").innerText(), /failed[\s\S]*import-clicks/);
+    const owned = page.getByRole("table", { name: "Datasets" });
+    assert.match(await owned.innerText(), /sessions\s+late\s+ben/);
+    await page.getByRole("link", { name: "insights", exact: true }).click();
+    await page.getByRole("heading", { name: "insights" }).waitFor();
+    await page.getByRole("heading", { name: "Reads from" }).waitFor();
+  });
+
+  onPage("what is doubted or late says so in lists and on the graph", async (page, open) => {
+    await open(`catalogue/datasets?q=revenue`);
+    await page
+      .getByRole("row", { name: /revenue/ })
+      .getByText("doubted")
+      .waitFor();
+    await open(`lineage/${seg("job:web:sessionize")}?depth=9&lens=incidents`);
+    await settled(page);
+    await page.keyboard.press("t");
+    const twin = page.getByRole("table", { name: "Nodes of the graph" });
+    await twin.getByText("no open incident").first().waitFor();
+    assert.match(await twin.innerText(), /import-clicks[\s\S]*failed/);
+  });
+});
+
 describe("saying and repairing", () => {
   onPage("description, owner and tag in place, with history", async (page, open) => {
     await open(dataset(CLEAN));

@@ -1028,6 +1028,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetGroup */
+        get: operations["ApiV2GroupsGetGroup"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/metadata": {
         parameters: {
             query?: never;
@@ -3277,6 +3294,12 @@ export interface components {
         NearMisses: {
             near_misses: components["schemas"]["NearMiss"][];
         };
+        /** NeighbouringGroup */
+        NeighbouringGroup: {
+            value: string;
+            datasets: string[];
+            count: number;
+        };
         /** NeverEnded */
         NeverEnded: {
             job: string;
@@ -4137,6 +4160,8 @@ export interface components {
             /** @default false */
             stalled: boolean;
             stalled_reason: string | null;
+            /** @default false */
+            lost: boolean;
         };
         /** Runs */
         Runs: {
@@ -4479,6 +4504,21 @@ export interface components {
              *     ]
              */
             applies_to: ("dataset" | "job" | "column")[];
+        };
+        /** TaggedGroup */
+        TaggedGroup: {
+            tag: string;
+            datasets: (components["schemas"]["DatasetNode"] | components["schemas"]["JobNode"])[];
+            total_datasets: number;
+            jobs: (components["schemas"]["DatasetNode"] | components["schemas"]["JobNode"])[];
+            total_jobs: number;
+            incidents: components["schemas"]["OpenIncident"][];
+            freshness: {
+                [key: string]: number;
+            };
+            money: number | null;
+            upstream: components["schemas"]["NeighbouringGroup"][];
+            downstream: components["schemas"]["NeighbouringGroup"][];
         };
         /** Tags */
         Tags: {
@@ -5555,6 +5595,7 @@ export type NamespaceBody = components['schemas']['NamespaceBody'];
 export type Namespaces = components['schemas']['Namespaces'];
 export type NearMiss = components['schemas']['NearMiss'];
 export type NearMisses = components['schemas']['NearMisses'];
+export type NeighbouringGroup = components['schemas']['NeighbouringGroup'];
 export type NeverEnded = components['schemas']['NeverEnded'];
 export type NewIncident = components['schemas']['NewIncident'];
 export type NewKey = components['schemas']['NewKey'];
@@ -5673,6 +5714,7 @@ export type Suspect = components['schemas']['Suspect'];
 export type Suspects = components['schemas']['Suspects'];
 export type TagBody = components['schemas']['TagBody'];
 export type TagSchema = components['schemas']['TagSchema'];
+export type TaggedGroup = components['schemas']['TaggedGroup'];
 export type Tags = components['schemas']['Tags'];
 export type TakenIn = components['schemas']['TakenIn'];
 export type TakenItem = components['schemas']['TakenItem'];
@@ -7513,6 +7555,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BadRunRepair"];
+                };
+            };
+        };
+    };
+    ApiV2GroupsGetGroup: {
+        parameters: {
+            query: {
+                /** @description Such as `team:web` or `product:funnel`. */
+                tag: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaggedGroup"];
                 };
             };
         };

@@ -1,7 +1,7 @@
 // One node as a card of DOM: text a screen reader and a selection can reach. Its size is fixed in card-size.ts.
 import { type MouseEvent, memo } from "react";
 import type { Card } from "./card-size.ts";
-import type { GraphNode, Side } from "./model.ts";
+import type { GraphNode, NodeState, Side } from "./model.ts";
 
 export interface CardActions {
   select(id: string): void;
@@ -30,11 +30,13 @@ interface Props {
 
 export const cardElementId = (id: string) => `node-${id}`;
 
-const STATE_WORDS: Record<string, string> = {
+const STATE_WORDS: Record<NodeState, string> = {
   RUNNING: "running",
   COMPLETED: "completed",
   FAILED: "failed",
   ABORTED: "aborted",
+  STALLED: "stalled",
+  LOST: "lost",
   NEW: "new",
   OTHER: "other state",
 };
@@ -47,7 +49,7 @@ export const NodeCard = memo(function NodeCard(props: Props) {
   if (props.isSelected) classes.push("is-selected");
   if (props.isCurrent) classes.push("is-current");
   if (props.traced) classes.push("is-traced");
-  const state = node.state ? `, last run ${STATE_WORDS[node.state] ?? node.state}` : "";
+  const state = node.state ? `, last run ${STATE_WORDS[node.state]}` : "";
   const unfold =
     node.word === "group"
       ? `Open the ${node.folded} of ${node.label}`

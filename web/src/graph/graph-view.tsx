@@ -73,7 +73,7 @@ const NO_FIELDS: ReadonlySet<string> = new Set();
 
 export function GraphView(props: GraphViewProps) {
   const { graph, columns, indirect, selected, pinned, route, theme } = props;
-  const hasStates = useMemo(() => graph.nodes.some((node) => node.state !== null), [graph]);
+  const states = useMemo(() => new Set(graph.nodes.flatMap(({ state }) => (state ? [state] : []))), [graph]);
   const host = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const map = useRef<HTMLCanvasElement>(null);
@@ -434,7 +434,7 @@ export function GraphView(props: GraphViewProps) {
       <Legend
         columns={columns}
         indirect={indirect}
-        states={hasStates}
+        states={states}
         intermittent={graph.edges.some((edge) => edge.intermittent)}
         dotted={props.dotted ?? "declared"}
         lens={props.legend}

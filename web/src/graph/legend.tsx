@@ -1,9 +1,11 @@
 // What the strokes and dots mean. Only what can be on the screen is listed.
+import type { NodeState } from "./model.ts";
+
 interface Props {
   columns: boolean;
   indirect: boolean;
-  /** Whether any node has a state. */
-  states: boolean;
+  /** The states that nodes have. */
+  states: ReadonlySet<NodeState>;
   /** Whether only some runs reported an edge that is drawn. */
   intermittent: boolean;
   /** What a dotted edge means. */
@@ -11,7 +13,7 @@ interface Props {
   lens: readonly { tint: string; word: string }[] | null;
 }
 
-const STATES = ["completed", "failed", "running", "aborted"];
+const STATES = ["COMPLETED", "FAILED", "RUNNING", "ABORTED", "STALLED", "LOST"] as const satisfies NodeState[];
 
 export function Legend({ columns, indirect, states, intermittent, dotted, lens }: Props) {
   if (lens)
@@ -32,12 +34,11 @@ export function Legend({ columns, indirect, states, intermittent, dotted, lens }
       {intermittent && <Stroke className="edge" dash="9 3" label="not by every run" />}
       {columns && <Stroke className="link" label="column" />}
       {columns && indirect && <Stroke className="indirect" dash="5 3" label="indirect (filter, join)" />}
-      {states &&
-        STATES.map((state) => (
-          <li key={state}>
-            <span className={`dot ${state}`} /> {state}
-          </li>
-        ))}
+      {STATES.filter((state) => states.has(state)).map((state) => (
+        <li key={state}>
+          <span className={`dot ${state.toLowerCase()}`} /> {state.toLowerCase()}
+        </li>
+      ))}
     </ul>
   );
 }

@@ -1,6 +1,6 @@
 // What the drawing knows: nodes, edges, column links. Where they come from is someone else's business.
 
-export type NodeState = "RUNNING" | "COMPLETED" | "FAILED" | "ABORTED" | "OTHER" | "NEW";
+export type NodeState = "RUNNING" | "COMPLETED" | "FAILED" | "ABORTED" | "STALLED" | "LOST" | "OTHER" | "NEW";
 
 export interface GraphField {
   name: string;

@@ -34,7 +34,7 @@ class Field(msgspec.Struct):
 
 
 class RunSummary(msgspec.Struct):
-    """The latest run of a job."""
+    """The latest run of a job. `lost`: it missed three signs of life it announced."""
 
     id: str
     state: str
@@ -45,6 +45,7 @@ class RunSummary(msgspec.Struct):
     streaming: bool = False
     stalled: bool = False
     stalled_reason: str | None = None
+    lost: bool = False
 
 
 class DatasetNode(msgspec.Struct, kw_only=True, tag_field="type", tag="DATASET"):
@@ -150,6 +151,7 @@ def run_summary(run: RunRow, below: RunsBelow | None, alive: liveness.Liveness |
     return RunSummary(
         str(run.run_id), state.name, run.began, run.ended_at, duration_ms(run),
         run.last_event_at, alive.streaming, alive.stalled is not None, alive.stalled,
+        alive.lost is not None,
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ def status(
         str | None,
         typer.Argument(
             metavar="X",
-            help="A dataset or entity, or one instance of it: reads@2024-03-10. Without it, everything: what needs you now, and the server.",
+            help="A dataset or entity, one instance of it (reads@2024-03-10), or a team or product (team:web). Without it, what needs you now.",
         ),
     ] = None,
     instances: Annotated[
@@ -66,6 +66,8 @@ def status(
 
       headwater status marts/daily_traffic
 
+      headwater status team:web
+
       headwater status reads --one 2024-03-10 --json
     """
     if entity is None:
@@ -74,6 +76,11 @@ def status(
         from headwater.cli.status.overview import show_overview
 
         show_overview(url, json=json)
+        return
+    if entity.startswith(("team:", "product:")):
+        from headwater.cli.status.group import show_group
+
+        show_group(url, entity, json=json)
         return
     if one is not None and instances:
         raise InvalidQuestion("--one KEY and INSTANCES exclude each other: give only one")

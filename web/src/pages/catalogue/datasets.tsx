@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from "react";
 import { get } from "../../api/client.ts";
 import { remember, useAsk } from "../../api/queries.ts";
+import { useTroubles } from "../../api/troubles.ts";
 import type { DatasetNode } from "../../api/types.ts";
 import { count, shortNamespace } from "../../format.ts";
 import { distinguish } from "../../names.ts";
@@ -8,6 +9,7 @@ import { Answered } from "../../parts/answered.tsx";
 import { Empty } from "../../parts/message.tsx";
 import { NodeLink } from "../../parts/node-link.tsx";
 import { Tags } from "../../parts/page.tsx";
+import { Trouble } from "../incidents/trouble.tsx";
 import { type Column, PAGE, Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
 import { Bulk } from "./bulk.tsx";
@@ -30,6 +32,7 @@ export function Datasets() {
     if (rows) remember(rows);
   }, [rows]);
   const [ticked, setTicked] = useState<ReadonlySet<string>>(NONE);
+  const troubles = useTroubles();
   const names = useMemo(() => distinguish(rows ?? []), [rows]);
   const columns = useMemo<Column<DatasetNode>[]>(
     () => [
@@ -40,6 +43,12 @@ export function Datasets() {
         sort: "name",
         value: (row) => row.name,
         cell: (row) => <NodeLink id={row.id} label={names.get(row.id)} />,
+      },
+      {
+        id: "now",
+        header: "Now",
+        value: (row) => troubles.get(row.id) ?? null,
+        cell: (row) => <Trouble of={row.id} among={troubles} />,
       },
       {
         id: "updated",
@@ -98,7 +107,7 @@ export function Datasets() {
         cell: (row) => count(row.version_count),
       },
     ],
-    [names],
+    [names, troubles],
   );
   return (
     <div className="with-facets">

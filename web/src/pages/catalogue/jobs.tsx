@@ -1,6 +1,7 @@
 import { useEffect, useMemo } from "react";
 import { get } from "../../api/client.ts";
 import { remember, useAsk } from "../../api/queries.ts";
+import { useTroubles } from "../../api/troubles.ts";
 import type { JobNode } from "../../api/types.ts";
 import { duration, shortNamespace } from "../../format.ts";
 import { distinguish } from "../../names.ts";
@@ -9,6 +10,8 @@ import { Empty } from "../../parts/message.tsx";
 import { NodeLink } from "../../parts/node-link.tsx";
 import { Tags } from "../../parts/page.tsx";
 import { State } from "../../parts/state.tsx";
+import { runState } from "../../run-state.ts";
+import { Trouble } from "../incidents/trouble.tsx";
 import { type Column, PAGE, Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
 import { FacetList, Narrow } from "./narrow.tsx";
@@ -27,6 +30,7 @@ export function Jobs() {
   useEffect(() => {
     if (rows) remember(rows);
   }, [rows]);
+  const troubles = useTroubles();
   const names = useMemo(() => distinguish(rows ?? []), [rows]);
   const columns = useMemo<Column<JobNode>[]>(
     () => [
@@ -66,8 +70,9 @@ export function Jobs() {
       {
         id: "state",
         header: "Last run",
-        value: (row) => row.last_run?.state,
-        cell: (row) => (row.last_run ? <State state={row.last_run.state} /> : <span className="soft">no run yet</span>),
+        value: (row) => row.last_run && runState(row.last_run),
+        cell: (row) =>
+          row.last_run ? <State state={runState(row.last_run)} /> : <span className="soft">no run yet</span>,
       },
       {
         id: "took",
@@ -78,6 +83,12 @@ export function Jobs() {
         cell: (row) => duration(row.last_run?.duration_ms ?? null),
       },
       {
+        id: "now",
+        header: "Now",
+        value: (row) => troubles.get(row.id) ?? null,
+        cell: (row) => <Trouble of={row.id} among={troubles} />,
+      },
+      {
         id: "updated",
         header: "Last event",
         number: true,
@@ -86,7 +97,7 @@ export function Jobs() {
         cell: (row) => <When at={row.updated_at} />,
       },
     ],
-    [names],
+    [names, troubles],
   );
   return (
     <div className="with-facets">

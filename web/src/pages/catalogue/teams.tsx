@@ -54,7 +54,11 @@ function TagValues({ word, datasets, jobs }: Props) {
             header: title.slice(0, -1),
             wide: true,
             value: (row) => row.tag,
-            cell: (row) => <strong>{row.tag.slice(word.length + 1)}</strong>,
+            cell: (row) => (
+              <Link to="/groups/$key/$name" params={{ key: word, name: row.tag.slice(word.length + 1) }}>
+                {row.tag.slice(word.length + 1)}
+              </Link>
+            ),
           },
           {
             id: "datasets",

@@ -9,6 +9,7 @@ import { IncidentBand } from "./incident-band.tsx";
 import { MyViews } from "./my-views.tsx";
 import { Recent } from "./recent.tsx";
 import { Since } from "./since.tsx";
+import { Tour } from "./tour.tsx";
 
 export function HomePage() {
   const status = useAsk("/api/v2/status", {}, { every: 30_000 });
@@ -34,6 +35,7 @@ export function HomePage() {
         <FirstEvent />
       ) : (
         <>
+          <Tour />
           <IncidentBand />
           <Since />
           <MyViews />

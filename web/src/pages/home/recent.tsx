@@ -8,6 +8,7 @@ import { Answered } from "../../parts/answered.tsx";
 import { NodeLink, RunLink } from "../../parts/node-link.tsx";
 import { Section } from "../../parts/page.tsx";
 import { State } from "../../parts/state.tsx";
+import { runState } from "../../run-state.ts";
 import { When } from "../../parts/when.tsx";
 import { lookedAt } from "./looked-at.ts";
 
@@ -65,7 +66,7 @@ export function Recent() {
                   <li key={run.id}>
                     <span className="node-link">
                       <NodeLink id={run.job} label={names.get(run.job)} />
-                      <State state={run.effective_state} />
+                      <State state={runState(run)} />
                     </span>
                     <small className="soft">
                       <RunLink id={run.id}>

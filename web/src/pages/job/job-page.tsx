@@ -10,6 +10,7 @@ import { Trouble } from "../../parts/message.tsx";
 import { KindMark, NodeLink, NodeList } from "../../parts/node-link.tsx";
 import { Facts, Page, Section } from "../../parts/page.tsx";
 import { State } from "../../parts/state.tsx";
+import { runState } from "../../run-state.ts";
 import { Waiting } from "../../parts/waiting.tsx";
 import { When } from "../../parts/when.tsx";
 import { PeopleChanges } from "../changes/people-changes.tsx";
@@ -79,7 +80,7 @@ export function JobPage() {
           <span className="lights">
             {last ? (
               <Link className="light" to="/runs/$id/{-$tab}" params={{ id: last.id, tab: undefined }}>
-                <State state={last.stalled ? "stalled" : last.effective_state} /> <When at={last.started_at} />
+                <State state={runState(last)} /> <When at={last.started_at} />
               </Link>
             ) : (
               <span className="soft">no run yet</span>

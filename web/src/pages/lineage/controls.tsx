@@ -11,6 +11,7 @@ const DIRECTIONS: { value: Direction; label: string }[] = [
 ];
 const LENS_WORDS: { value: Lens | "none"; label: string }[] = [
   { value: "none", label: "No lens" },
+  { value: "incidents", label: "Incidents" },
   { value: "state", label: "Last run" },
   { value: "freshness", label: "Freshness" },
   { value: "usage", label: "Usage" },

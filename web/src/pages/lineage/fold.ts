@@ -1,5 +1,6 @@
 // Parents fold: a package or a DAG stands for its children, with their edges, until it is opened. Pure.
 import type { LineageAnswer, LineageNode } from "../../api/types.ts";
+import { bySeriousness, runState } from "../../run-state.ts";
 
 export interface Folded {
   nodes: LineageNode[];
@@ -12,8 +13,6 @@ export interface Folded {
 }
 
 type JobNode = Extract<LineageNode, { type: "JOB" }>;
-
-const SERIOUS = ["FAILED", "ABORTED", "RUNNING", "NEW", "OTHER", "COMPLETED"];
 
 /**
  * `open`: parents whose children are shown; `all`: every parent is open. A parent with a single child in the answer adds
@@ -112,5 +111,5 @@ function standIn(id: string, children: readonly JobNode[]): JobNode {
 
 function worst(children: readonly JobNode[]): JobNode["last_run"] {
   const runs = children.flatMap((child) => (child.last_run ? [child.last_run] : []));
-  return runs.sort((a, b) => SERIOUS.indexOf(a.state) - SERIOUS.indexOf(b.state))[0] ?? null;
+  return runs.sort((a, b) => bySeriousness(runState(a), runState(b)))[0] ?? null;
 }

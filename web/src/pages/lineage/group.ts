@@ -5,6 +5,7 @@ import { plural } from "../../format.ts";
 import type { GroupBy } from "../../search-params.ts";
 import type { DrawnGraph } from "./to-graph.ts";
 import type { SelectableNode } from "./selection.ts";
+import { bySeriousness } from "../../run-state.ts";
 
 export interface Grouped {
   graph: DrawnGraph;
@@ -46,8 +47,6 @@ function folderOf(node: SelectableNode): string | null {
   const cut = Math.max(name.lastIndexOf("/"), name.lastIndexOf("."));
   return cut > 0 ? `${node.namespace} ${name.slice(0, cut)}` : node.namespace;
 }
-
-const SERIOUS = ["FAILED", "ABORTED", "RUNNING", "OTHER", "NEW", "COMPLETED"];
 
 export function groupNodes(graph: DrawnGraph, by: GroupBy, open: ReadonlySet<string>): Grouped {
   const members = new Map<string, SelectableNode[]>();
@@ -129,7 +128,7 @@ function groupNode(id: string, by: GroupBy, members: readonly SelectableNode[], 
     detail: counts,
     fields: [],
     tags: [],
-    state: states.sort((a, b) => SERIOUS.indexOf(a) - SERIOUS.indexOf(b))[0] ?? null,
+    state: states.sort(bySeriousness)[0] ?? null,
     tint: tints.size === 1 ? [...tints][0] : null,
     note: tints.size === 1 ? members[0].note : null,
     folded: members.length,

@@ -10,6 +10,7 @@ import { NodeList } from "../../parts/node-link.tsx";
 import { Facts, Tags } from "../../parts/page.tsx";
 import { RunLink } from "../../parts/node-link.tsx";
 import { State as StateWord } from "../../parts/state.tsx";
+import { runState } from "../../run-state.ts";
 import { When } from "../../parts/when.tsx";
 import type { Folded } from "./fold.ts";
 import type { Patch, State } from "./lineage-page.tsx";
@@ -139,7 +140,7 @@ function JobDetails({ id, asOf }: { id: string; asOf: string | null }) {
           <ul className="runs">
             {one.runs.slice(0, 8).map((run) => (
               <li key={run.id}>
-                <StateWord state={run.effective_state} />
+                <StateWord state={runState(run)} />
                 <RunLink id={run.id}>
                   <When at={run.started_at} />
                 </RunLink>

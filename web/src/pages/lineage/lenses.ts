@@ -2,6 +2,7 @@
 import type { LineageNode } from "../../api/types.ts";
 import { count, percent, plural } from "../../format.ts";
 import { TONES } from "../../parts/state.tsx";
+import { runState } from "../../run-state.ts";
 import type { Lens } from "../../search-params.ts";
 
 export interface Tinted {
@@ -28,11 +29,25 @@ const RUN: Record<string, Tinted> = {
   COMPLETED: { tint: TONES.good, note: "completed" },
   FAILED: { tint: TONES.bad, note: "failed" },
   ABORTED: { tint: TONES.warn, note: "aborted" },
-  RUNNING: { tint: PALETTE[0], note: "running" },
+  RUNNING: { tint: TONES.busy, note: "running" },
+  STALLED: { tint: PALETTE[2], note: "stalled" },
+  LOST: { tint: PALETTE[4], note: "lost" },
 };
+
+/** Open incidents, the worst first. */
+const TROUBLE: Record<string, Tinted> = {
+  wrong: { tint: TONES.bad, note: "wrong" },
+  failed: { tint: PALETTE[4], note: "failed" },
+  doubted: { tint: PALETTE[2], note: "doubted" },
+  late: { tint: TONES.warn, note: "late" },
+  stalled: { tint: PALETTE[0], note: "stalled" },
+};
+const CALM: Tinted = { tint: TONES.none, note: "no open incident" };
 
 export interface LensData {
   freshness?: ReadonlyMap<string, string>;
+  /** Object → the worst kind of open incident it is the cause of, or hit by. */
+  troubles?: ReadonlyMap<string, string>;
   reads?: ReadonlyMap<string, number>;
   money?: ReadonlyMap<string, number>;
   /** Dataset → its columns whose origin is known. */
@@ -48,8 +63,13 @@ export function lensView(lens: Lens | undefined, nodes: readonly LineageNode[], 
   switch (lens) {
     case "state":
       return {
-        of: (node) => (node.type === "JOB" && node.last_run ? (RUN[node.last_run.state] ?? null) : null),
+        of: (node) => (node.type === "JOB" && node.last_run ? (RUN[runState(node.last_run)] ?? null) : null),
         legend: Object.values(RUN).map(({ tint, note }) => ({ tint, word: note })),
+      };
+    case "incidents":
+      return {
+        of: (node) => TROUBLE[data.troubles?.get(node.id) ?? ""] ?? CALM,
+        legend: [...Object.values(TROUBLE), CALM].map(({ tint, note }) => ({ tint, word: note })),
       };
     case "freshness":
       return {

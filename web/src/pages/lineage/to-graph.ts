@@ -3,6 +3,8 @@ import type { LineageAnswer, LineageNode } from "../../api/types.ts";
 import { ago, duration, plural, shortNamespace } from "../../format.ts";
 import type { Graph } from "../../graph/model.ts";
 import { distinguish } from "../../names.ts";
+import { lookOf } from "../../parts/state.tsx";
+import { runState } from "../../run-state.ts";
 import { type Change, edgeKey } from "./difference.ts";
 import type { Folded } from "./fold.ts";
 import type { LensView } from "./lenses.ts";
@@ -68,16 +70,19 @@ function drawn(node: LineageNode, label: string, folded: Folded, lens: LensView 
       state: null,
     };
   const run = node.last_run;
+  const state = run ? runState(run) : null;
   const when = run
-    ? run.state === "RUNNING"
-      ? `running since ${ago(run.started_at)}`
-      : `${ago(run.started_at)} · ${duration(run.duration_ms)}`
+    ? state === "COMPLETED"
+      ? `${ago(run.started_at)} · ${duration(run.duration_ms)}`
+      : run.ended_at === null
+        ? `${lookOf(state).word} since ${ago(run.started_at)}`
+        : `${lookOf(state).word} ${ago(run.started_at)} · ${duration(run.duration_ms)}`
     : "no run yet";
   return {
     ...shared,
     kind: "job",
     fields: [],
-    state: (run?.state as SelectableNode["state"]) ?? null,
+    state: state as SelectableNode["state"],
     detail: children > 0 ? `${plural(children, "job")} · ${when}` : when,
   };
 }

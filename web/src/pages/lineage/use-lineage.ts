@@ -6,6 +6,7 @@ import type { Direction, GroupBy, Lens } from "../../search-params.ts";
 import { type Change, compare, edgeKey } from "./difference.ts";
 import { foldJobs } from "./fold.ts";
 import { groupNodes } from "./group.ts";
+import { useTroubles } from "../../api/troubles.ts";
 import { lensView } from "./lenses.ts";
 import { graphOfRecords, isNamed, isRecord } from "./records.ts";
 import { select } from "./selection.ts";
@@ -46,6 +47,7 @@ export function useLineageView(view: View) {
     { enabled: view.to !== null },
   );
   const fresh = useAsk("/api/v2/freshness", { query: { limit: 10_000 } }, { enabled: view.lens === "freshness" });
+  const troubles = useTroubles(view.lens === "incidents");
   const usage = useAsk("/api/v2/usage", { query: { limit: 10_000 } }, { enabled: view.lens === "usage" });
   const cost = useAsk("/api/v2/cost", { query: { grain: "table", limit: 10_000 } }, { enabled: view.lens === "cost" });
   const seen = useAsk(
@@ -76,6 +78,7 @@ export function useLineageView(view: View) {
     if (!folded) return null;
     return lensView(difference ? "changed" : view.lens, folded.nodes, {
       freshness: new Map(fresh.data?.freshness.map((one) => [one.id, one.state])),
+      troubles,
       money: new Map(cost.data?.costs.flatMap((one) => (one.id && one.money !== null ? [[one.id, one.money]] : []))),
       disagreements: new Map(
         seen.data?.edges.flatMap((one) => (one.disagreement ? [[one.target, one.disagreement]] : [])),
@@ -85,7 +88,7 @@ export function useLineageView(view: View) {
       reads: new Map(usage.data?.datasets.map((one) => [one.id, one.reads])),
       changes: difference?.nodes,
     });
-  }, [folded, difference, view.lens, fresh.data, usage.data, cost.data, seen.data]);
+  }, [folded, difference, view.lens, fresh.data, usage.data, cost.data, seen.data, troubles]);
   const whole = useMemo(
     () => (shown && folded ? graphOf(shown, folded, lens, difference?.edges ?? NO_CHANGES) : null),
     [shown, folded, lens, difference],

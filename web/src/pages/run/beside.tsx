@@ -8,6 +8,7 @@ import { distinguish } from "../../names.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Empty } from "../../parts/message.tsx";
 import { lookOf } from "../../parts/state.tsx";
+import { runState } from "../../run-state.ts";
 
 const route = getRouteApi("/runs/$id/{-$tab}");
 
@@ -31,7 +32,7 @@ export function Beside({ run }: { run: RunDetail }) {
         >
           {others.map((one) => (
             <option key={one.id} value={one.id}>
-              {exact(one.started_at)}, {lookOf(one.effective_state).word}, {duration(one.duration_ms)}
+              {exact(one.started_at)}, {lookOf(runState(one)).word}, {duration(one.duration_ms)}
             </option>
           ))}
         </select>
@@ -60,7 +61,7 @@ function Two({ run, other }: { run: RunDetail; other: string }) {
         };
         const lines: [name: string, of: (one: RunDetail) => ReactNode][] = [
           ["Started", (one) => exact(one.started_at)],
-          ["State", (one) => lookOf(one.effective_state).word],
+          ["State", (one) => lookOf(runState(one)).word],
           ["Took", (one) => duration(one.duration_ms)],
           ["Code", (one) => one.code?.version?.slice(0, 12) ?? "not known"],
           ["Run by", (one) => one.user ?? "not known"],

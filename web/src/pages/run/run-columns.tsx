@@ -3,6 +3,7 @@ import type { Run } from "../../api/types.ts";
 import { duration } from "../../format.ts";
 import { NodeLink, RunLink } from "../../parts/node-link.tsx";
 import { State } from "../../parts/state.tsx";
+import { runState } from "../../run-state.ts";
 import type { Column } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
 
@@ -29,10 +30,10 @@ export function runColumns(names: ReadonlyMap<string, string>, longest: number, 
     {
       id: "state",
       header: "State",
-      value: (run) => run.effective_state,
+      value: (run) => runState(run),
       cell: (run) => (
         <>
-          <State state={run.stalled ? "stalled" : run.effective_state} />
+          <State state={runState(run)} />
           {run.effective_state !== run.state && <small className="soft"> a child</small>}
         </>
       ),

@@ -10,6 +10,7 @@ import { Command, Trouble } from "../../parts/message.tsx";
 import { NodeLink, RunLink } from "../../parts/node-link.tsx";
 import { Facts, Page, Section } from "../../parts/page.tsx";
 import { State } from "../../parts/state.tsx";
+import { runState } from "../../run-state.ts";
 import { Table } from "../../parts/table.tsx";
 import { Waiting } from "../../parts/waiting.tsx";
 import { When } from "../../parts/when.tsx";
@@ -67,7 +68,7 @@ export function RunPage() {
       lede={
         <span className="lights">
           <span className="light">
-            <State state={run.stalled ? "stalled" : run.effective_state} />
+            <State state={runState(run)} />
             {run.effective_state !== run.state && (
               <span className="soft">by a child; itself {run.state.toLowerCase()}</span>
             )}

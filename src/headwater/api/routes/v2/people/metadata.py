@@ -9,6 +9,7 @@ from litestar.datastructures import State
 from litestar.params import JSONBody, QueryParameter
 
 from headwater.answer.history import changes as said
+from headwater.answer.people import tagged_group
 from headwater.api.authors import As, author
 from headwater.api.routes.v2.parameters import Limit, Offset, OptionalText, Segment, Text, Time
 from headwater.errors import NotFound
@@ -362,7 +363,17 @@ async def changes(
     )
 
 
+@get("/groups")
+async def get_group(
+    state: State,
+    tag: Annotated[str, QueryParameter(max_length=500, description="Such as `team:web` or `product:funnel`.")],
+) -> tagged_group.TaggedGroup:
+    """Return a team or product: what carries its tag, what is wrong with it now, its freshness, its cost, and its neighbours."""
+    return await tagged_group.tagged_group(state.database, tag)
+
+
 handlers = [
+    get_group,
     about, describe, undescribe, own, disown, tag, untag, hide, unhide, link, unlink, draw_edge, remove_edge, tags, get_tag,
     define_tag, remove_tag, name_namespace, hide_namespace, unhide_namespace, name_source, changes,
 ]  # fmt: skip

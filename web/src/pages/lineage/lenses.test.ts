@@ -1,0 +1,42 @@
+// Every state has its colour and its word, in the drawing as in the legend.
+import { describe, expect, test } from "vitest";
+import type { LineageNode } from "../../api/types.ts";
+import { lookOf } from "../../parts/state.tsx";
+import { runState } from "../../run-state.ts";
+import { lensView } from "./lenses.ts";
+
+const job = (run: object) =>
+  ({
+    type: "JOB",
+    id: "job:a:b",
+    tags: [],
+    last_run: { state: "RUNNING", stalled: false, lost: false, ...run },
+  }) as never;
+const dataset = (id: string) => ({ type: "DATASET", id, tags: [], fields: [] }) as unknown as LineageNode;
+
+describe("runs", () => {
+  test.each([
+    [{}, "running"],
+    [{ stalled: true }, "stalled"],
+    [{ stalled: true, lost: true }, "lost"],
+    [{ state: "FAILED" }, "failed"],
+    [{ state: "COMPLETED" }, "completed"],
+  ])("%o is %s, in the legend too", (run, word) => {
+    const lens = lensView("state", [], {})!;
+    expect(lens.of(job(run))?.note).toBe(word);
+    expect(lens.legend.map((one) => one.word)).toContain(word);
+    expect(lookOf(word).word).toBe(word);
+  });
+
+  test("a run whose child is lost is not lost itself, but shows what its children came to", () => {
+    expect(runState({ state: "RUNNING", effective_state: "FAILED", stalled: false, lost: false })).toBe("FAILED");
+  });
+});
+
+test.each(["wrong", "failed", "doubted", "late", "stalled"])("what is %s has a tint of its own", (kind) => {
+  const lens = lensView("incidents", [], { troubles: new Map([["dataset:a:b", kind]]) })!;
+  const tinted = lens.of(dataset("dataset:a:b"))!;
+  expect(tinted.note).toBe(kind);
+  expect(lens.legend.filter((one) => one.tint === tinted.tint).map((one) => one.word)).toEqual([kind]);
+  expect(lens.of(dataset("dataset:a:c"))?.note).toBe("no open incident");
+});
