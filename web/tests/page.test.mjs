@@ -109,7 +109,7 @@ const KINDS = new Set([
     "incidents",
     "an incident",
   ],
-  ...["plans", "usage", "trace", "events", "settings", "a failed run", "an edge"],
+  ...["plans", "usage", "trace", "events", "settings", "a failed run", "an edge", "a team"],
 ]);
 const isAsked = (name) => process.env.SUITE_SCALE === "full" || KINDS.has(name);
 
