@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.events import columns, dataset, facet, run_event, schema
+from tests.events import columns, dataset, facet, parent, run_event, schema
 from tests.fixtures.app import Client
 
 WAREHOUSE = "postgres://w:5432"
@@ -143,3 +143,65 @@ def test_tables_go_by_their_other_names(client: Client) -> None:
         ),
     )  # fmt: skip
     assert _edges(client, "db.public.t") == {("/warehouse/x17", "amount", "a", "PARSED_SQL")}
+
+
+def _children(*texts: str, **more: Any) -> list[dict[str, Any]]:
+    """Return the events of a model and of its statements, as dbt's structured logs send them: the datasets are the model's."""
+    model = run_event(
+        "COMPLETE", 1, "db.public.totals", [dataset("db.public.orders", WAREHOUSE)], [dataset("db.public.totals", WAREHOUSE)],
+        at="2026-01-02T00:00:00Z", job_facets=more.get("model", {}),
+    )  # fmt: skip
+    return [model] + [
+        run_event(
+            "COMPLETE", 100 + n, f"db.public.totals.sql.{n}", at=f"2026-01-02T00:00:{n:02}Z",
+            run_facets=parent(1, "db.public.totals"), job_facets={"sql": facet(query=text, dialect="postgres")},
+        )
+        for n, text in enumerate(texts, 1)
+    ]  # fmt: skip
+
+
+MODEL = (
+    'create table "db"."public"."totals__dbt_tmp" as (select person, sum(amount) as total from "db"."public"."orders" group by 1);',
+    'alter table "db"."public"."totals" rename to "totals__dbt_backup"',
+    'alter table "db"."public"."totals__dbt_tmp" rename to "totals"',
+    *(["select 1"] * 7),
+    'drop table if exists "db"."public"."totals__dbt_backup" cascade',
+)
+
+
+def test_the_statements_below_a_job_are_its_sql(client: Client) -> None:
+    events = _children(*MODEL)
+    for event in [ORDERS, *events[::-1]]:
+        _send(client, event)
+    expected = {
+        ("db.public.orders", "person", "person", "PARSED_SQL"),
+        ("db.public.orders", "amount", "total", "PARSED_SQL"),
+        ("db.public.orders", "person", None, "PARSED_SQL"),
+    }
+    assert _edges(client, "db.public.totals") == expected
+    down = client.get(
+        "/api/v2/lineage",
+        node=f"dataset:{WAREHOUSE}:db.public.orders",
+        field="amount",
+        columns="true",
+        direction="downstream",
+    ).json()["column_edges"]
+    assert [(edge["target_field"], edge["job"]) for edge in down] == [("total", "job:test:db.public.totals")]
+
+
+def test_statements_are_in_the_order_of_their_numbers(client: Client) -> None:
+    """The tenth statement fills what the second made; as texts `10` comes before `2`."""
+    fill = ["select 1"] * 11
+    fill[1] = "create temp table between_ as select amount as a from db.public.orders"
+    fill[9] = "create temp table later as select a as b from between_"
+    fill[10] = "insert into db.public.totals select b as total from later"
+    _send(client, ORDERS, *_children(*fill))
+    assert _edges(client, "db.public.totals") == {("db.public.orders", "amount", "total", "PARSED_SQL")}
+
+
+def test_a_job_with_sql_of_its_own_is_read_by_it(client: Client) -> None:
+    own = {
+        "sql": facet(query="insert into db.public.totals select id as total from db.public.orders", dialect="postgres")
+    }
+    _send(client, ORDERS, *_children(*MODEL, model=own))
+    assert _edges(client, "db.public.totals") == {("db.public.orders", "id", "total", "PARSED_SQL")}

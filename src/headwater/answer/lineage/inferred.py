@@ -7,6 +7,7 @@ A statement's tables are the datasets the job reported; a table that is none of 
 """
 
 import asyncio
+import re
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -106,8 +107,8 @@ async def _parsed_edges(
     for job, output in pairs:
         if job != output:
             waiting[job].add(output)
-    told = await facet_store.of_owners(connection, waiting.keys(), ("sql",), moment.as_of)
-    jobs = sorted(told)[:_MOST_JOBS]
+    texts = await _texts(connection, waiting.keys(), moment)
+    jobs = sorted(texts)[:_MOST_JOBS]
     if not jobs:
         return []
     touched: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
@@ -117,11 +118,42 @@ async def _parsed_edges(
     tables = await _tables(connection, {id_ for ids in touched.values() for id_ in ids}, moment)
     work = []
     for job in jobs:
-        query, dialect = _sql(told[job]["sql"])
-        if query:
-            mine = tuple(tables[id_] for id_ in sorted(touched[job]) if id_ in tables)
-            work.append(_Work(job, query, dialect or _guessed(mine), mine, tuple(sorted(waiting[job]))))
+        query, dialect = texts[job]
+        mine = tuple(tables[id_] for id_ in sorted(touched[job]) if id_ in tables)
+        work.append(_Work(job, query, dialect or _guessed(mine), mine, tuple(sorted(waiting[job]))))
     return await asyncio.get_running_loop().run_in_executor(_reader(), _read, work)
+
+
+async def _texts(
+    connection: Connection, jobs: Collection[uuid.UUID], moment: Moment
+) -> dict[uuid.UUID, tuple[str, str]]:
+    """Return the SQL of each job, and its dialect.
+
+    Of a job without SQL, that of the jobs below it which touch no dataset, as one script: dbt's structured logs tell datasets of the model's
+    job and its statements of the jobs below.
+    """
+    told = await facet_store.of_owners(connection, jobs, ("sql",), moment.as_of)
+    found = {job: _sql(facets["sql"]) for job, facets in told.items()}
+    below = await edge_store.children(connection, [job for job in jobs if job not in told])
+    children = [child for some in below.values() for child in some]
+    if children:
+        touching = {
+            e.job for side in ("in", "out") for e in await edge_store.at_jobs(connection, children, side, moment)
+        }
+        rows = await node_store.by_ids(connection, children)
+        scripts = await facet_store.of_owners(connection, set(children) - touching, ("sql",), moment.as_of)
+        for job, some in below.items():
+            ordered = sorted((one for one in some if one in scripts), key=lambda one: _numbered(rows[one].name))
+            read = [_sql(scripts[one]["sql"]) for one in ordered]
+            script = ";\n".join(query.rstrip().rstrip(";") for query, _ in read if query)
+            if len(script) <= _LONGEST:
+                found[job] = script, next((dialect for _, dialect in read if dialect), "")
+    return {job: text for job, text in found.items() if text[0]}
+
+
+def _numbered(name: str) -> list[tuple[int, str]]:
+    """Order names by the numbers in them: `query.2` is before `query.10`."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]
 
 
 async def _tables(connection: Connection, ids: Collection[uuid.UUID], moment: Moment) -> dict[uuid.UUID, _Table]:
@@ -194,8 +226,9 @@ def _edges_of(work: _Work) -> list[ColumnEdge]:
     except ValueError:  # an unknown dialect: the plain one reads most of it
         statements = _engine().analyse(work.query, "", catalog)
     found: dict[ColumnEdge, None] = {}
+    renamed = _final_names(statements)
     for flow in composed(statements):
-        target = _target(flow.target, work)
+        target = _target(flow.target, work) or _target(renamed.get(flow.target or ()), work)
         if target is None:
             continue
         for output in flow.columns:
@@ -206,6 +239,18 @@ def _edges_of(work: _Work) -> list[ColumnEdge]:
             for edge in _edges(work, target, "", one):
                 found[edge] = None
     return list(found)
+
+
+def _final_names(statements: Iterable[Any]) -> dict[Parts, Parts]:
+    """Return the last name of each table that statements rename: dbt fills a table beside the model's, and renames it."""
+    found: dict[Parts, Parts] = {}
+    for change in (change for statement in statements for change in statement.changes):
+        if change.action == "RENAME" and change.other is not None:
+            for earlier, name in found.items():
+                if name == change.table:
+                    found[earlier] = change.other
+            found[change.table] = change.other
+    return found
 
 
 def _edges(work: _Work, target: uuid.UUID, field: str, one: Any) -> Iterable[ColumnEdge]:
