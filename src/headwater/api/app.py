@@ -25,7 +25,7 @@ from headwater.api.metrics import Metrics
 from headwater.api.observed import Observed
 from headwater.api.raw_path import RawPath
 from headwater.api.reporting import Reporting
-from headwater.api.routes import auth, health, v1, v2, v2beta
+from headwater.api.routes import auth, health, mcp, v1, v2, v2beta
 from headwater.api.routes.v2 import history
 from headwater.api.routes.v2.people import admin, listeners
 from headwater.api.sessions import Sessions
@@ -54,6 +54,7 @@ HANDLERS = (
     auth.router,
     health.healthz,
     health.readyz,
+    mcp.mcp,
     page.page,
 )
 
@@ -71,7 +72,7 @@ def create_app(settings: Settings) -> Any:
 
     intake = _intake(settings, url, database)
     status = StatusIntake(database, dt.timedelta(seconds=settings.entities.clock_ahead_seconds))
-    metrics, traces = Metrics(), tracing.provider()
+    metrics, traces, tools = Metrics(), tracing.provider(), mcp.McpEndpoint()
 
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
@@ -106,6 +107,7 @@ def create_app(settings: Settings) -> Any:
             try:
                 yield
             finally:
+                await tools.close()
                 await feeder.end(feeding)
                 await deliveries.end(running)
                 await retention.end(keeping)
@@ -135,6 +137,7 @@ def create_app(settings: Settings) -> Any:
                 "news": News(),
                 "settings": settings,
                 "metrics": metrics,
+                "mcp": tools,
             }
         ),
         openapi_config=openapi.config(server.root_path),
@@ -143,12 +146,14 @@ def create_app(settings: Settings) -> Any:
         logging_config=None,
     )
     app = Reporting(app, limits, status)
-    if traces:
-        app = tracing.Traced(app, traces)
+    app = _check_hosts(tracing.Traced(app, traces) if traces else app, server)
+    tools.application = whole = RawPath(Observed(app, metrics, database.pool), server.root_path)
+    return whole
+
+
+def _check_hosts(app: Any, server: ServerSettings) -> Any:
     hosts = allowed_hosts(server)
-    if hosts is not None:
-        app = KnownHosts(app, hosts)
-    return RawPath(Observed(app, metrics, database.pool), server.root_path)
+    return app if hosts is None else KnownHosts(app, hosts)
 
 
 def _intake(settings: Settings, url: str, database: Database) -> Intake:

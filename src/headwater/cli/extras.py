@@ -11,6 +11,7 @@ _EXTRAS = {
     "sql": ("sqlglot",),
     "fingerprint": ("xxhash", "isal", "zstandard", "fsspec"),
     "amqp": ("aio_pika",),
+    "mcp": ("mcp",),
 }
 
 

@@ -14,7 +14,7 @@ GROUPS = {
     "Fix": ("incident", "taint", "verdict", "repair", "suspects", "ready", "backfill", "report", "reconcile"),
     "Describe": ("describe", "own", "tag", "tags", "edge", "alias"),
     "Feed": ("capture", "entities", "sync", "pull", "pipeline", "jvm", "events"),
-    "Run the server": ("up", "down", "doctor", "export", "server"),
+    "Run the server": ("up", "down", "doctor", "export", "mcp", "server"),
 }
 RENAMED = {
     "freshness": "status",

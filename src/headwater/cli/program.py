@@ -35,7 +35,7 @@ from headwater.cli.plans.backfill import backfill
 from headwater.cli.plans.repair import repair
 from headwater.cli.queue import receive
 from headwater.cli.queue.dead_letters import dead_letters
-from headwater.cli.serve import backup, export, local, maintenance, replay
+from headwater.cli.serve import backup, export, local, maintenance, mcp, replay
 from headwater.cli.serve.retention import retention
 from headwater.cli.serve.watch import watch
 from headwater.cli.spark.pipeline import pipeline
@@ -105,6 +105,8 @@ program.command("log")(log.log)
 program.command("diff")(graph.diff)
 program.command("trace")(trace.trace)
 program.command("paths")(graph.paths)
+
+program.command("mcp")(mcp.mcp)
 
 program.command("usage")(measured.usage)
 program.command("cost")(measured.cost)

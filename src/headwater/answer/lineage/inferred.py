@@ -129,8 +129,8 @@ async def _texts(
 ) -> dict[uuid.UUID, tuple[str, str]]:
     """Return the SQL of each job, and its dialect.
 
-    Of a job without SQL, that of the jobs below it which touch no dataset, as one script: dbt's structured logs tell datasets of the model's
-    job and its statements of the jobs below.
+    A job without SQL has that of the jobs below it which touch no dataset, as one script: dbt's structured logs report datasets of the model's
+    job, and its statements of the jobs below.
     """
     told = await facet_store.of_owners(connection, jobs, ("sql",), moment.as_of)
     found = {job: _sql(facets["sql"]) for job, facets in told.items()}
