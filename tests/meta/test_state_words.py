@@ -4,10 +4,12 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from headwater.answer.status.instances import WORDS
+from headwater.answer.status.instances import MARK_WORDS, WORDS
 from headwater.answer.status.open_incidents import KINDS
 from headwater.cli.status.calendar_drawing import SYMBOLS
+from headwater.cli.status.readiness import WHY
 from headwater.entities.status.marks import Kind
+from headwater.entities.status.missing import Why
 
 ROOT = Path(__file__).parents[2]
 STATES = {
@@ -36,6 +38,17 @@ def test_every_place_has_the_same_words() -> None:
     assert set(WORDS.values()) == {"withheld", "wrong", "doubted"}
     assert set(WORDS) <= set(get_args(Kind))
     assert {"wrong", "doubted"} <= set(KINDS), "an incident has the word of what it makes of an instance"
+
+
+def test_marks_and_readiness_have_the_same_words() -> None:
+    kinds, reasons = set(get_args(Kind)), set(get_args(Why))
+    assert set(MARK_WORDS) <= kinds
+    assert {MARK_WORDS.get(kind, kind) for kind in kinds} - kinds == {"withheld", "wrong", "doubted", "outdated"}
+    assert not reasons & set(MARK_WORDS), "readiness has the words of states, and no kind of mark behind them"
+    assert set(WHY) == reasons
+    text = (ROOT / "docs/reference/api-v2.md").read_text(encoding="utf-8")
+    (line,) = [one for one in text.splitlines() if "`why`: `before_start`" in one]
+    assert reasons <= set(re.findall(r"`([a-z_]+)`", line))
 
 
 def test_the_page_has_a_mark_for_each() -> None:

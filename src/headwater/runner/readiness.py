@@ -179,7 +179,7 @@ class _Run:
         """Return whether this run itself makes the missing input: it is among the run's instances of that entity, and is not the
         instance itself."""
         makes = self._of.get(lacking.entity, [])
-        if not makes or lacking.why in {"before_start", "after_end", "quarantined"}:
+        if not makes or lacking.why in {"before_start", "after_end", "withheld"}:
             return False
         known = self._answer.intervals.get(lacking.entity)
         if known is None:  # static

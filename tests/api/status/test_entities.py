@@ -233,7 +233,7 @@ def test_wrong_and_right_again(declared: Client) -> None:
     ]
     ready = declared.get("/api/v2/entities/report/readiness", instances="2024-W10").json()
     missing = ready["instances"][0]["states"][0]["missing"][0]
-    assert (missing["why"], missing["ref"], missing["instances"]) == ("tainted", id_, ["2024-03-06"])
+    assert (missing["why"], missing["ref"], missing["instances"]) == ("wrong", id_, ["2024-03-06"])
     listed = declared.get("/api/v2/incidents").json()
     assert [(each["id"], each["wrong"], each["entities"]) for each in listed["incidents"]] == [(id_, 2, 2)]
     assert post(declared, f"/api/v2/incidents/{id_}/fix", {"note": "reloaded"}).json()["state"] == "fixed"

@@ -130,7 +130,7 @@ def test_a_wrong_input_is_refused_by_all_but_who_ignores_it(states: Client) -> N
     report(states, "reads", "2024-03-10", states=["completed"])
     wrong = [{"entity": "reads", "instances": ["2024-03-10"]}]
     post(states, "/api/v2/incidents", {"wrong": wrong, "reason": "wrong counts"})
-    assert why(ready(states, "careful", "2024-03-10")) == ["tainted"]
+    assert why(ready(states, "careful", "2024-03-10")) == ["wrong"]
     assert ready(states, "brave", "2024-03-10")["ready"] is True
 
 

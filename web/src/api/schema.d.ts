@@ -1928,7 +1928,7 @@ export interface components {
              * @default failed
              * @enum {string}
              */
-            mode: "failed" | "tainted";
+            mode: "failed" | "wrong" | "tainted";
         };
         /** AskedMany */
         AskedMany: {
@@ -3236,6 +3236,8 @@ export interface components {
         MarkView: {
             kind: string;
             ref: string;
+            /** @default false */
+            inherited: boolean;
         };
         /** Me */
         Me: {

@@ -34,7 +34,7 @@ async def condemned_run(
         if run is None or airflow or execution_date:
             raise InvalidQuestion("Name a run by `run`, or a run of a DAG by `dag` with `execution_date` or `run`.")
         return CondemnedRun({}, [read_origin("RUN", run)], None)
-    asked = impact.AskedImpact(dag_id=dag, airflow=airflow, execution_date=execution_date, run_id=run, mode="tainted")
+    asked = impact.AskedImpact(dag_id=dag, airflow=airflow, execution_date=execution_date, run_id=run, mode="wrong")
     tasks = await impact.of(database, asked)
     # What the run itself made, and no run because of it.
     made = [each for job in tasks.clear if job.dag_id == dag and len(job.because) <= 1 for each in job.makes]

@@ -34,7 +34,7 @@ class AskedImpact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     The job: `producer` as entities are declared with it, or `dag_id`, with `task_ids` to name only some tasks of it;
     `airflow`: the Airflow instance of the DAG, needed if several have one of that id. The run: `execution_date`, the
     start of its interval; `run_id`, as it reported; `partition_key`; or `start` and `end`. `mode`: `failed`, or
-    `tainted`: it made something wrong.
+    `wrong`, or `tainted`: it made something wrong.
     """
 
     producer: str | None = None
@@ -46,7 +46,7 @@ class AskedImpact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     partition_key: str | None = None
     start: dt.datetime | None = None
     end: dt.datetime | None = None
-    mode: Literal["failed", "tainted"] = "failed"
+    mode: Literal["failed", "wrong", "tainted"] = "failed"
 
 
 class ExpectedInstances(msgspec.Struct, frozen=True):
@@ -114,7 +114,7 @@ async def of(database: Database, asked: AskedImpact) -> ImpactAnswer:
     found = impact(
         held.graph,
         runs,
-        mode=asked.mode,
+        mode="failed" if asked.mode == "failed" else "wrong",
         producers=known,
         exist=exist,
         existing=ran,

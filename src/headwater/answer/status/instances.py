@@ -22,14 +22,19 @@ from headwater.store.status import status as store
 _SHOWN = 60
 WORDS = {"quarantined": "withheld", "tainted": "wrong", "inherited": "wrong", "suspect": "doubted"}
 """The word for an instance of which a mark of this kind holds, the first that applies."""
+MARK_WORDS = {**WORDS, "stale": "outdated"}
+"""The words for marks, where they are shown; other kinds go by their own name."""
 _FAR = 2**62
 
 
 class MarkView(msgspec.Struct, frozen=True):
-    """`kind` is one of those of docs/explanation/status.md; `ref` what it refers to: a state, a run, an incident, a check, a plan; or empty."""
+    """`kind`: state, deleted, running, repairing, repaired, wont_fix, or the state that it gives the instance: withheld, wrong, doubted, outdated.
+    `ref`: the state, run, incident, check or plan; or empty. `inherited`: wrong because of what it used, not itself.
+    """
 
     kind: str
     ref: str
+    inherited: bool = False
 
 
 class Stretch(msgspec.Struct, frozen=True):
@@ -298,7 +303,7 @@ def _valid(had: frozenset[Mark]) -> bool:
 
 
 def _mark_views(had: frozenset[Mark]) -> list[MarkView]:
-    return [MarkView(mark.kind, mark.ref) for mark in sorted(had)]
+    return [MarkView(MARK_WORDS.get(mark.kind, mark.kind), mark.ref, mark.kind == "inherited") for mark in sorted(had)]
 
 
 def _reads(held: StoredDeclarations, reads: Sequence[store.Read]) -> list[ReadView]:

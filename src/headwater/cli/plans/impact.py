@@ -13,6 +13,7 @@ from headwater.errors import InvalidQuestion
 
 class Mode(enum.StrEnum):
     failed = "failed"
+    wrong = "wrong"
     tainted = "tainted"
 
 
@@ -40,7 +41,10 @@ def impact(
     start: Annotated[str | None, typer.Option(metavar="TIME", help="Choose runs from this time on.")] = None,
     end: Annotated[str | None, typer.Option(metavar="TIME", help="Choose runs until this time.")] = None,
     mode: Annotated[
-        Mode, typer.Option(help="Say how it went: `failed` (it made nothing) or `tainted` (what it made is wrong).")
+        Mode,
+        typer.Option(
+            help="Say how it went: `failed` (it made nothing) or `wrong` (what it made is wrong; `tainted` means the same)."
+        ),
     ] = Mode.failed,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
@@ -53,7 +57,7 @@ def impact(
 
       headwater impact --dag load_weather --execution-date 2024-03-11T03:00:00Z
 
-      headwater impact --dag load_weather --task load --run scheduled__2024-03-11T03:00:00+00:00 --mode tainted
+      headwater impact --dag load_weather --task load --run scheduled__2024-03-11T03:00:00+00:00 --mode wrong
 
       headwater impact --dag load_weather --airflow staging --execution-date yesterday
 

@@ -80,7 +80,7 @@ def _trust(url: str | None, found: dict[str, Any], note: str, as_: str | None) -
 
     entity, instance = found["entity"], found["instance"]
     one = server.get(url, server.path("entities", entity, "instances", instance))
-    checks = [mark["ref"] for mark in one["marks"] if mark["kind"] == "suspect"]
+    checks = [mark["ref"] for mark in one["marks"] if mark["kind"] == "doubted"]
     if one["doubts"]:
         checks.append(DOUBT)
     if not checks:

@@ -47,7 +47,7 @@ def impact(
     graph: Graph,
     runs: Mapping[str, Ordinals],
     *,
-    mode: Literal["failed", "tainted"],
+    mode: Literal["failed", "wrong"],
     producers: Mapping[str, Producer],
     exist: Sets,
     existing: Mapping[str, Ordinals],
@@ -58,7 +58,7 @@ def impact(
 ) -> Impact:
     """Compute the impact of `runs`: by producer, periods of its calendar (of its entities' calendar if it has none).
 
-    mode: `tainted`: what they made is wrong, and so is everything that exists and used it. `failed`: what they should
+    mode: `wrong`: what they made is wrong, and so is everything that exists and used it. `failed`: what they should
     have made is missing or not right; then also what depends on it and is `due`, whether it exists or not: runs that
     waited for it have not run yet.
     exist: existing instances; existing: existing runs, by producer. due: instances that exist or should exist by now;
@@ -75,7 +75,7 @@ def impact(
         )
     asked = (
         exist
-        if mode == "tainted" or due is None
+        if mode == "wrong" or due is None
         else {name: exist.get(name, NONE) | due.get(name, NONE) for name in {*exist, *due}}
     )
     _check_calendars(graph, producers)

@@ -17,9 +17,9 @@ Why = Literal[
     "before_start",  # before the upstream's first instance: can never be
     "after_end",  # after its last: can never be
     "empty_window",  # no period of the upstream lies where it was looked for; `instances` is empty
-    "quarantined",  # there, and must not be read; `ref`: who withholds it
-    "tainted",  # there, and wrong, itself or by what it used; `ref`: the incident
-    "suspect",  # there, and doubted; `ref`: the check
+    "withheld",  # there, and must not be read; `ref`: who withholds it
+    "wrong",  # there, and wrong, itself or by what it used; `ref`: the incident
+    "doubted",  # there, and doubted; `ref`: the check
     "running",  # not there, and a run is making it; `ref`: the run
     "deleted",  # it was there; `ref`: retention or external
     "not_due",  # not there, and not expected before `until`
@@ -46,9 +46,9 @@ class Missing(NamedTuple):
 
 
 _REFUSED: tuple[tuple[Why, tuple[Kind, ...]], ...] = (
-    ("quarantined", ("quarantined",)),
-    ("tainted", ("tainted", "inherited")),
-    ("suspect", ("suspect",)),
+    ("withheld", ("quarantined",)),
+    ("wrong", ("tainted", "inherited")),
+    ("doubted", ("suspect",)),
 )
 
 

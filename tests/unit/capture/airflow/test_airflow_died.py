@@ -29,7 +29,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         found.append((path, params))
         running = [ref(attempt=1), RUN.ref, ref(attempt=2, run="r2"), ref(attempt=2, map_index=0), ref(attempt=12)]
         marks = [{"kind": "running", "ref": one} for one in running]
-        return json.dumps({"stretches": [{"marks": [*marks, {"kind": "suspect", "ref": ref(attempt=2)}]}]}).encode()
+        return json.dumps({"stretches": [{"marks": [*marks, {"kind": "doubted", "ref": ref(attempt=2)}]}]}).encode()
 
     monkeypatch.setattr(module, "ask", ask)
     return found

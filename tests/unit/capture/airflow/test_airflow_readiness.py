@@ -73,7 +73,7 @@ def state(name: str, *missing: readiness.Lacking, ready: bool = False, failed: b
     return readiness.State(name, ready, failed, [readiness.Pin("raw", ["2024-03-10"])], list(missing))
 
 
-TAINTED = readiness.Lacking("raw", ["2024-03-10"], 1, "tainted", "incident 7")
+TAINTED = readiness.Lacking("raw", ["2024-03-10"], 1, "wrong", "incident 7")
 LATE = readiness.Lacking("words", [str(n) for n in range(9)], 9, "late", until=at("2024-03-11T09"))
 TAKEN = readiness.Lacking("pages", ["2024-03-10"], 1, "late", outcome="accepted")
 
@@ -84,7 +84,7 @@ def test_reasons_are_those_of_the_state_that_lacks_least() -> None:
     )
     two = readiness.Instance("reads", "2024-03-11", True, "completed", [state("completed", ready=True)])
     assert readiness.Ready(5, False, [one, two]).why() == [
-        "reads 2024-03-10 cannot be made estimated: raw 2024-03-10: tainted (incident 7)"
+        "reads 2024-03-10 cannot be made estimated: raw 2024-03-10: wrong (incident 7)"
     ]
 
 

@@ -21,12 +21,12 @@ def lacking(**more: Any) -> dict[str, Any]:
 def test_every_reason_has_words() -> None:
     assert set(get_args(Why)) == set(WHY)
     assert words(lacking()) == "2024-03-10 of reads: late: expected by now"
-    assert words(lacking(why="tainted", ref="i1")) == "2024-03-10 of reads: wrong, incident i1"
+    assert words(lacking(why="wrong", ref="i1")) == "2024-03-10 of reads: wrong, incident i1"
     assert words(lacking(why="not_due", until="2024-03-11T06:00:00+00:00")) == (
         "2024-03-10 of reads: missing, expected from 2024-03-11 06:00:00 UTC on"
     )
     assert words(lacking(why="empty_window", instances=[])) == "reads: no instance of reads exists in the needed range"
-    assert words(lacking(why="quarantined", ref="{until}")) == "2024-03-10 of reads: withheld by {until}"
+    assert words(lacking(why="withheld", ref="{until}")) == "2024-03-10 of reads: withheld by {until}"
     assert words(lacking(why="something newer")) == "2024-03-10 of reads: something newer"
     said = {outcome: words(lacking(outcome=outcome)) for outcome in get_args(Outcome)}
     assert len(set(said.values())) == len(said)
@@ -45,7 +45,7 @@ STATUS = {
         {"instances": "2024-03-01..2024-03-03", "count": 3, "status": "completed", "states": ["completed"], "valid": True,
          "marks": [{"kind": "state", "ref": "completed"}]},
         {"instances": "2024-03-04", "count": 1, "status": "wrong", "states": ["completed"], "valid": False,
-         "marks": [{"kind": "state", "ref": "completed"}, {"kind": "tainted", "ref": "incident-1"}]},
+         "marks": [{"kind": "state", "ref": "completed"}, {"kind": "wrong", "ref": "incident-1"}]},
         {"instances": "2024-03-05", "count": 1, "status": "not over", "states": [], "valid": False, "marks": []},
     ],
 }  # fmt: skip
@@ -77,7 +77,7 @@ def test_a_calendar_and_what_is_odd(answered: Any) -> None:
     assert "2024-03-04  W  ." in told
     assert "2024-03-05" not in told
     assert "2024-03-01..2024-03-03" not in told  # simply completed
-    assert "state completed, tainted incident-1" in told
+    assert "state completed, wrong incident-1" in told
     assert "12 stretches are not shown: name fewer instances" in told
     assert json.loads(answered("status", "reads", "2024-03", "--json")) == STATUS
 
@@ -90,4 +90,4 @@ def test_without_the_server_only_the_drawing_is_missing(answered: Any, monkeypat
     told = answered("status", "reads")
     assert "the drawing of a calendar needs server" in told
     assert "2024-02-26" not in told
-    assert "tainted incident-1" in told
+    assert "wrong incident-1" in told

@@ -107,7 +107,7 @@ def test_what_was_spoilt_is_only_what_exists() -> None:
     found = impact(
         GRAPH,
         {LOAD: hours("2024-03-12T05", 3)},
-        mode="tainted",
+        mode="wrong",
         producers=MADE_BY,
         exist=exist,
         existing={LOAD: HOUR.all, DAYS: DAY.all, WEEKS: WEEK.all},
@@ -125,7 +125,7 @@ def test_a_run_of_a_day_spoils_its_hours() -> None:
     some = impact(
         GRAPH,
         {"job": Ordinals.between(day, day + 1)},
-        mode="tainted",
+        mode="wrong",
         producers=made_by,
         exist=DUE,
         existing={"job": DAY.all, DAYS: DAY.all},
@@ -186,10 +186,10 @@ def test_of_several_jobs_it_is_the_plan_of_their_instances(seed: int) -> None:
     wrong_instances = {name: each.instances for name, each in hit.items()}
     try:
         whole = plan(drawn.graph, wrong_instances, exist=exist, roots=roots, producers=drawn.producers)
-        found = impact(drawn.graph, runs, mode="tainted", producers=drawn.producers, exist=exist, existing={})
+        found = impact(drawn.graph, runs, mode="wrong", producers=drawn.producers, exist=exist, existing={})
     except InvalidPlan:
         with pytest.raises(InvalidPlan):  # for the same reason, or because a job has runs of two calendars
-            impact(drawn.graph, runs, mode="tainted", producers=drawn.producers, exist=exist, existing={})
+            impact(drawn.graph, runs, mode="wrong", producers=drawn.producers, exist=exist, existing={})
         return
     listed = [(each.producer, run) for each in found.start for run in each.runs.members().tolist()]
     made = [at for each in found.start for at in drawn_plans.instances(dict(each.makes))]

@@ -194,12 +194,12 @@ class ByHand:
         gone = least("deleted")
         if gone is None and any(("state", state) in has for state in accept):
             for why, kinds in (
-                ("quarantined", ["quarantined"]),
-                ("tainted", ["tainted", "inherited"]),
-                ("suspect", ["suspect"]),
+                ("withheld", ["quarantined"]),
+                ("wrong", ["tainted", "inherited"]),
+                ("doubted", ["suspect"]),
             ):
                 ref = least(*kinds)
-                if ref is not None and (why == "quarantined" or not tainted):
+                if ref is not None and (why == "withheld" or not tainted):
                     return why, ref
             return None
         if (run := least("running")) is not None:

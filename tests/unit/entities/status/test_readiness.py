@@ -226,14 +226,14 @@ def test_wrong_ones_may_be_accepted_but_nothing_withheld_or_deleted() -> None:
     )
     found = asked(Dependency("a", FIVE, accept_tainted=True), a=some)
     assert found.pins == {"a": days(6, 8)}
-    assert [(each.why, each.instances) for each in found.missing] == [("quarantined", days(9)), ("deleted", days(10))]
+    assert [(each.why, each.instances) for each in found.missing] == [("withheld", days(9)), ("deleted", days(10))]
 
 
 def test_of_several_reasons_one_is_told() -> None:
     there = completed(days(6, 10), quarantined=days(6), tainted=days(6, 7), suspect=days(6, 8), running=days(6, 9))
     found = asked(Dependency("a", FIVE), a=there)
     assert [(each.why, each.instances) for each in found.missing] == [
-        ("quarantined", days(6)), ("tainted", days(7)), ("suspect", days(8)),
+        ("withheld", days(6)), ("wrong", days(7)), ("doubted", days(8)),
     ]  # fmt: skip
     gone = Marks(
         {Mark("running", "r"): days(6), Mark("deleted", "retention"): days(6, 7), Mark("tainted", "i"): days(8)}
