@@ -15,8 +15,9 @@ from litestar import Litestar
 from litestar.datastructures import State
 
 from headwater import telemetry
+from headwater.answer.stale import StaleAnswers
 from headwater.answer.status.news import News
-from headwater.api import access, compression, openapi, orphaned, page, parameters, problems, tracing
+from headwater.api import access, compression, openapi, orphaned, page, parameters, problems, stopping, tracing
 from headwater.api.audit import Audit
 from headwater.api.connections import ConnectionGuard, raise_descriptor_limit
 from headwater.api.hosts import KnownHosts, allowed_hosts
@@ -102,11 +103,15 @@ def create_app(settings: Settings) -> Any:
             pace = deliveries.Pace(told.batch_events, told.timeout_seconds, told.lease_seconds)
             running = deliveries.begin(database, pace, outbound) if told.enabled else None
             app.state.deliveries = running.deliverer if running else None
-            quiet.append(_guard_connections(settings.server, limits.answering))
+            quiet += [
+                _guard_connections(settings.server, limits.answering),
+                stopping.on_stop(app.state.stopping.set),
+            ]
             feeding = feeder.begin(database) if settings.entities.feed else None
             try:
                 yield
             finally:
+                app.state.stopping.set()
                 await tools.close()
                 await feeder.end(feeding)
                 await deliveries.end(running)
@@ -135,6 +140,8 @@ def create_app(settings: Settings) -> Any:
                 "intake": intake,
                 "status": status,
                 "news": News(),
+                "stale": StaleAnswers(database),
+                "stopping": asyncio.Event(),
                 "settings": settings,
                 "metrics": metrics,
                 "mcp": tools,

@@ -93,4 +93,6 @@ def _packable(start: HTTPResponseStartEvent) -> bool:
     if start["status"] in {204, 206, 304} or b"content-encoding" in headers:
         return False
     kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
+    if kind == "text/event-stream":
+        return False  # its events would wait here for the next ones, and in proxies that unpack it
     return kind.startswith("text/") or kind.endswith(("+json", "+xml")) or kind in _TEXT

@@ -10,9 +10,9 @@ from tests.events import dataset, encoded, facet, run_event
 from tests.fixtures.app import Client
 
 from headwater.client.event import PRODUCER
-from headwater.intake.listeners.deliveries import settled
 from headwater.intake.status.feed import Feed
 from headwater.store.database import Database
+from headwater.store.events.arrivals import settled
 
 YAML = """
 entity: loads

@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 from headwater.cli.program import program
 from headwater.errors import DatabaseUnavailable
 from headwater.intake.events.accept import Intake
-from headwater.intake.listeners.deliveries import settled
 from headwater.intake.status import feeder as status_feeder
 from headwater.intake.status.entities import File, apply
 from headwater.intake.status.feed import Feed
 from headwater.store.database import Database
 from headwater.store.embedded import EmbeddedPostgres
+from headwater.store.events.arrivals import settled
 from headwater.store.people.listeners import Place
 from headwater.store.status import feed as status_feed
 

@@ -34,11 +34,14 @@ export const question = <P extends PathOf<"get">>(path: P, given: Arguments<P> =
     queryFn: ({ signal }: { signal: AbortSignal }): Promise<Answer<P>> => get(path, given, signal),
   });
 
+/** A dataset becomes late, and a run lost, without any event. */
+export const LATE = 60_000;
+
 interface Options {
   enabled?: boolean;
   /** Show the answer before while the next one is under way: for paging and typing. */
   keep?: boolean;
-  /** Ask again after so many milliseconds, for work in progress. */
+  /** Ask again after so many milliseconds, for what the clock changes; what writes change the server tells (stale.ts). */
   every?: number | false;
 }
 

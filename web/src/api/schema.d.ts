@@ -1343,6 +1343,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/events/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** FollowStale */
+        get: operations["ApiV2EventsStreamFollowStale"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/datasets/{namespace}/{name}/facets": {
         parameters: {
             query?: never;
@@ -8320,6 +8337,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Placement"];
+                };
+            };
+        };
+    };
+    ApiV2EventsStreamFollowStale: {
+        parameters: {
+            query?: {
+                /** @description The same, where no header can be set. */
+                after?: string | null;
+                /** @description Without an id: tell what changed in so many seconds, too. */
+                recent?: number;
+                /** @description End after so long. Default: never. */
+                seconds?: number | null;
+            };
+            header?: {
+                /** @description The id of the last event that you have. */
+                "Last-Event-ID"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events `stale`; `data` is JSON: {"stale": ["lineage", …]}. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": unknown;
                 };
             };
         };

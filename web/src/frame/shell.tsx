@@ -2,7 +2,8 @@
 import { MantineProvider } from "@mantine/core";
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
-import { useAsk, useSignIn } from "../api/queries.ts";
+import { queryClient, useAsk, useSignIn } from "../api/queries.ts";
+import { followStale } from "../api/stale.ts";
 import { mantineTheme, useTheme } from "../theme.ts";
 import { AsOf } from "./as-of.tsx";
 import { Icon } from "./icon.tsx";
@@ -19,6 +20,7 @@ export function Shell() {
   const signIn = useSignIn(status.error);
   const [searching, setSearching] = useState(false);
   const [helping, setHelping] = useState(false);
+  const [hears, setHears] = useState(true);
   const navigate = useNavigate();
   const going = useRouterState({ select: (state) => state.isLoading });
   const zone = useRouterState({ select: (state) => state.location.search.zone });
@@ -29,6 +31,7 @@ export function Shell() {
   });
   useEffect(() => {
     document.documentElement.lang = "en";
+    return followStale(queryClient, setHears);
   }, []);
   const other = theme === "dark" ? "Use light colours" : "Use dark colours";
   return (
@@ -50,6 +53,11 @@ export function Shell() {
             <kbd>/</kbd>
           </button>
           <div className="end">
+            {!hears && status.data && (
+              <span className="soft" role="status" title="What you see may be out of date">
+                Reconnecting
+              </span>
+            )}
             <SaveView />
             <AsOf />
             <Link

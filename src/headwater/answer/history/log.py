@@ -7,6 +7,7 @@ import msgspec
 from headwater.errors import InvalidQuestion
 from headwater.store.database import Database
 from headwater.store.events import archive
+from headwater.store.events.arrivals import settled
 
 _BYTES = 4 << 20
 
@@ -20,9 +21,13 @@ class LogPage(msgspec.Struct, frozen=True):
     next: str | None
 
 
-async def page(database: Database, after: str | None, upto: int, limit: int) -> LogPage:
-    """Return events after a place up to a number of arrival, some 4 MB at most. `after`: a number (its events are skipped), or a former `next`."""
+async def page(database: Database, after: str | None, upto: int | None, limit: int) -> LogPage:
+    """Return events after a place up to a number of arrival, some 4 MB at most.
+
+    `upto`: default, the last that is settled. `after`: a number (its events are skipped), or a former `next`."""
     place = _place(after)
+    if upto is None:
+        upto = await settled(database)
     if limit == 0:
         return LogPage(upto, [], None)
     async with database.snapshot() as connection:

@@ -16,12 +16,13 @@ import msgspec
 
 from headwater.errors import HeadwaterError, InvalidQuestion, NotFound
 from headwater.intake.listeners import destinations
-from headwater.intake.listeners.deliveries import ended, in_thread, settled
+from headwater.intake.listeners.deliveries import ended, in_thread
 from headwater.intake.listeners.filter import Filter
 from headwater.intake.listeners.networks import Outbound
 from headwater.intake.people.audit import Change
 from headwater.model.moments import aware
 from headwater.store.database import Connection, Database
+from headwater.store.events.arrivals import settled
 from headwater.store.people import audit as audit_store
 from headwater.store.people import listeners as store
 from headwater.store.people.secrets import check

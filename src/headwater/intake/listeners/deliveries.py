@@ -21,6 +21,7 @@ from headwater.intake.listeners import destinations
 from headwater.intake.listeners.filter import Filter
 from headwater.intake.listeners.networks import Outbound
 from headwater.store.database import Database
+from headwater.store.events.arrivals import Horizon
 from headwater.store.people import listeners as store
 from headwater.store.people.listeners import Listener, Logged, Place
 
@@ -40,48 +41,6 @@ class Pace(msgspec.Struct, frozen=True):
     idle_seconds: float = 5.0
     # Between two looks while events arrive continuously.
     rest_seconds: float = 0.1
-
-
-class Horizon:
-    """The end of the readable log: `safe`, the highest arrival number below which no transaction is still writing."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.safe = 0
-        self._asked: tuple[int, frozenset[str]] | None = None
-
-    async def look(self) -> bool:
-        """Look once, without waiting. Returns whether `safe` covers every arrival number drawn so far."""
-        async with self._database.connection() as connection:
-            if self._asked is None:
-                top = await store.top(connection)
-                if top == self.safe:
-                    return True
-                # The order matters: each transaction that drew a number up to `top` is among the writers, or has ended.
-                self._asked = (top, await store.writers(connection))
-                left = self._asked[1]
-            else:
-                left = self._asked[1] & await store.writers(connection)
-        if left:
-            self._asked = (self._asked[0], left)
-            return False
-        self.safe, self._asked = self._asked[0], None
-        return True
-
-
-async def settled(database: Database, *, patience: float = 30.0) -> int:
-    """Wait until every event that has an arrival number by now is committed. Returns the highest of these numbers.
-
-    Raises DatabaseUnavailable if a writer does not end in time.
-    """
-    horizon = Horizon(database)
-    try:
-        async with asyncio.timeout(patience):
-            while not await horizon.look():
-                await asyncio.sleep(0.02)
-    except TimeoutError:
-        raise DatabaseUnavailable(f"a transaction has been writing events for over {patience:g} s; try again") from None
-    return horizon.safe
 
 
 class Deliverer:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from headwater import telemetry
 from headwater.errors import DatabaseUnavailable
-from headwater.intake.listeners.deliveries import settled
 from headwater.intake.status.declared import declared
 from headwater.intake.status.run_events import Runs
 from headwater.intake.status.run_reports import Places, Unplaced, reports
@@ -19,6 +18,7 @@ from headwater.intake.status.writing import Writing
 from headwater.model.identity import Identity
 from headwater.store.database import Connection, Database
 from headwater.store.events import server_state
+from headwater.store.events.arrivals import settled
 from headwater.store.people import listeners
 from headwater.store.people.listeners import Logged, Place
 from headwater.store.status import entities

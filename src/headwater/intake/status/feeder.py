@@ -5,9 +5,9 @@ from contextlib import suppress
 
 from headwater import telemetry
 from headwater.errors import HeadwaterError
-from headwater.intake.listeners.deliveries import Horizon
 from headwater.intake.status.feed import Feed
 from headwater.store.database import Database
+from headwater.store.events.arrivals import Horizon
 
 # Seconds between looks without a wake-up call: for events that other processes accepted, and while no entity is declared.
 _LOOK_SECONDS = 1.0

@@ -14,10 +14,9 @@ from headwater.errors import DatabaseUnavailable, LogIncomplete, ReplayRefused
 from headwater.intake.events.accept import Intake
 from headwater.intake.upkeep.rebuild import rebuild
 from headwater.store.database import Connection, Database
-from headwater.store.events import events, server_state
+from headwater.store.events import arrivals, events, server_state
 from headwater.store.events import replay as store
 from headwater.store.migrate import migrate
-from headwater.store.people import listeners
 
 _PAGE = 200
 _WRITERS_SECONDS = 30.0
@@ -134,12 +133,12 @@ async def _settled(source: Database, until: dt.datetime) -> None:
                 f"{_text(until)} is in the future: the database's clock says {_text(now)}; give an earlier time"
             )
         # An event's time of arrival is set before its transaction commits.
-        open_ = await listeners.writers(connection)
+        open_ = await arrivals.writers(connection)
         for _ in range(int(_WRITERS_SECONDS * 20)):
             if not open_:
                 return
             await asyncio.sleep(0.05)
-            open_ &= await listeners.writers(connection)
+            open_ &= await arrivals.writers(connection)
     raise DatabaseUnavailable(f"a transaction has been writing to the log for over {_WRITERS_SECONDS:.0f} s; try again")
 
 

@@ -1,8 +1,4 @@
-"""Listeners, and the log in the order in which it arrived. Refuses to deliver anything.
-
-The order is that of `events.arrived`: a number each writer draws while it holds the shared lock of `begin_writing()`. Numbers are drawn before
-they are committed, so a reader must not go past the number of a writer that has not ended: read `top`, then `writers`.
-"""
+"""Listeners, and the log in the order in which it arrived (arrivals.py). Refuses to deliver anything."""
 
 import datetime as dt
 import uuid
@@ -71,17 +67,6 @@ class Refusal(msgspec.Struct, frozen=True):
     event_time: dt.datetime
     at: dt.datetime
     reason: str
-
-
-async def top(connection: Connection) -> int:
-    """The last number of arrival that was drawn. In a statement of its own, before `writers`."""
-    (number,) = await sqlfile.load("people/listeners")["top"].one(connection)
-    return int(number)
-
-
-async def writers(connection: Connection) -> frozenset[str]:
-    """Transactions that may have drawn a number and have not ended; no two in the life of a database have one name at one time."""
-    return frozenset(row[0] for row in await sqlfile.load("people/listeners")["writers"].many(connection))
 
 
 async def after(connection: Connection, place: Place, top: int, limit: int, bytes: int) -> list[Logged]:

@@ -16,7 +16,7 @@ export function Runs() {
   const list = useAsk(
     "/api/v2/runs",
     { query: { state, stalled: stalled ?? false, limit: PAGE, offset: (page - 1) * PAGE } },
-    { keep: true, every: 30_000 },
+    { keep: true },
   );
   const rows = list.data?.runs;
   const columns = useMemo(() => {

@@ -12,7 +12,7 @@ export function LogTab({ search, change }: EventsTabProps) {
   const list = useAsk(
     "/api/v2/receipts",
     { query: { producer, code, run, since, limit: PAGE, offset: (page - 1) * PAGE } },
-    { keep: true, every: page === 1 ? 10_000 : false },
+    { keep: true },
   );
   const narrowed = [
     ["producer", producer],

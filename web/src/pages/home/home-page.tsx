@@ -12,7 +12,7 @@ import { Since } from "./since.tsx";
 import { Tour } from "./tour.tsx";
 
 export function HomePage() {
-  const status = useAsk("/api/v2/status", {}, { every: 30_000 });
+  const status = useAsk("/api/v2/status");
   const empty = status.data?.events.total === 0;
   return (
     <Page

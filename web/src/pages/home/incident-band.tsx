@@ -1,7 +1,7 @@
 // Now: what is wrong, failed, doubted or late, the worst first; who fell silent; events with warnings; how much of the lineage is known.
 import { Link } from "@tanstack/react-router";
 import type { Answer } from "../../api/client.ts";
-import { useAsk } from "../../api/queries.ts";
+import { LATE, useAsk } from "../../api/queries.ts";
 import { count, plural } from "../../format.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Command } from "../../parts/message.tsx";
@@ -13,7 +13,7 @@ import { IncidentLine } from "../incidents/incident-line.tsx";
 type Overview = Answer<"/api/v2/overview">;
 
 export function IncidentBand() {
-  const overview = useAsk("/api/v2/overview", { query: { limit: 8 } }, { every: 60_000 });
+  const overview = useAsk("/api/v2/overview", { query: { limit: 8 } }, { every: LATE });
   return (
     <Section title="Now" beside={<Link to="/incidents">All incidents</Link>}>
       <Answered of={overview}>

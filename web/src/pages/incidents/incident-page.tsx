@@ -1,7 +1,7 @@
 // One incident: its cause, the way from there to everything it hits, who is to be told, what ends it, and what happened when.
 import { getRouteApi } from "@tanstack/react-router";
 import type { Answer } from "../../api/client.ts";
-import { useAsk } from "../../api/queries.ts";
+import { LATE, useAsk } from "../../api/queries.ts";
 import { plural } from "../../format.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Copy } from "../../parts/copy.tsx";
@@ -29,7 +29,7 @@ export function IncidentPage() {
 
 /** A job that fails or fell silent, a dataset that is late or doubted: open as long as the server finds it so. */
 function OpenPage({ id }: { id: string }) {
-  const detail = useAsk("/api/v2/open-incident", { query: { id } }, { every: 15_000 });
+  const detail = useAsk("/api/v2/open-incident", { query: { id } });
   const over = detail.error && "status" in detail.error && detail.error.status === 404;
   if (over)
     return (
@@ -66,9 +66,9 @@ function OpenPage({ id }: { id: string }) {
 
 /** Something that was marked wrong: it stays, also when it is mended or retracted. */
 function VerdictPage({ id }: { id: string }) {
-  const one = useAsk("/api/v2/incidents/{incident}", { path: { incident: id } }, { every: 15_000 });
+  const one = useAsk("/api/v2/incidents/{incident}", { path: { incident: id } });
   const isOpen = one.data !== undefined && one.data.incident.state !== "retracted" && !one.data.incident.mended;
-  const detail = useAsk("/api/v2/open-incident", { query: { id } }, { enabled: isOpen, every: 15_000 });
+  const detail = useAsk("/api/v2/open-incident", { query: { id } }, { enabled: isOpen, every: LATE });
   const known = one.data?.incident;
   return (
     <Page

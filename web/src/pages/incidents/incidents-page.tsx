@@ -1,6 +1,6 @@
 // Everything that needs a person, under its first cause; and what was marked wrong before.
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useAsk } from "../../api/queries.ts";
+import { LATE, useAsk } from "../../api/queries.ts";
 import { plural } from "../../format.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Command, Empty } from "../../parts/message.tsx";
@@ -14,7 +14,7 @@ const route = getRouteApi("/incidents");
 
 export function IncidentsPage() {
   const { kind } = route.useSearch();
-  const list = useAsk("/api/v2/open-incidents", { query: { kind, limit: 200 } }, { keep: true, every: 30_000 });
+  const list = useAsk("/api/v2/open-incidents", { query: { kind, limit: 200 } }, { keep: true, every: LATE });
   const all = useAsk("/api/v2/open-incidents", { query: { limit: 0 } });
   return (
     <Page

@@ -90,7 +90,7 @@ export function VerdictRepair({ incident }: { incident: One["incident"] }) {
 
 /** The plans made for this incident, steered and followed where it is read. */
 function Plans({ incident }: { incident: string }) {
-  const list = useAsk("/api/v2/plans", { query: { incident, limit: 20 } }, { every: 3000 });
+  const list = useAsk("/api/v2/plans", { query: { incident, limit: 20 } });
   return (
     <Answered of={list} lines={1}>
       {({ plans, total }) => (

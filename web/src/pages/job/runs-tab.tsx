@@ -14,7 +14,7 @@ export function RunsTab({ job }: JobTabProps) {
   const list = useAsk(
     "/api/v2/runs",
     { query: { job: job.id, limit: PAGE, offset: (page - 1) * PAGE } },
-    { keep: true, every: 15_000 },
+    { keep: true },
   );
   const rows = list.data?.runs;
   const columns = useMemo(

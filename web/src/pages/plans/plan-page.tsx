@@ -20,7 +20,7 @@ export function PlanPage() {
   const one = useAsk(
     "/api/v2/plans/{plan}",
     { path: { plan: id }, query: { limit: PAGE, offset: (page - 1) * PAGE } },
-    { keep: true, every: 3000 },
+    { keep: true },
   );
   return (
     <Page title={one.data?.plan.reason || "Plan"} lede={one.data && <State state={one.data.plan.state} />}>

@@ -9,7 +9,7 @@ import { When } from "../../parts/when.tsx";
 import { Progress } from "./progress.tsx";
 
 export function PlansPage() {
-  const list = useAsk("/api/v2/plans", { query: { limit: 100 } }, { every: 15_000 });
+  const list = useAsk("/api/v2/plans", { query: { limit: 100 } });
   return (
     <Page title="Plans" lede="What to make again, in order. Apply releases a plan, and workers run it.">
       <Answered of={list} lines={6}>

@@ -1,13 +1,3 @@
--- name: top :one
--- The last number of arrival that was drawn; 0 when none was.
-select last_value - (not is_called)::int from arrivals
-
--- name: writers :many
--- Transactions that write to the log now: those that hold the lock of begin_writing(). What is asked after `top` has every one that drew a number by then.
-select virtualtransaction from pg_locks
-where locktype = 'advisory' and classid = 1751474532 and objid = 2 and mode = 'ShareLock' and granted
-  and database = (select oid from pg_database where datname = current_database())
-
 -- name: after :many
 -- Events after a place in the order of arrival and up to a number: so many, and so many bytes but for the first.
 select arrived, event_time, digest, kind, event_type, received_at, body from (
