@@ -42,6 +42,7 @@
         ├── UnreachableFolder          unreachable_folder   a path that this kind of Spark session cannot reach
         ├── SparkUnavailable           spark_unavailable    retryable: the configured Spark does not answer
         ├── StoreChanged               store_changed        retryable: another process changed the pipeline's tables during the run
+    ├── FacetsNotUnderstood        facets_not_understood a server stored what the pipeline sent and understood nothing of it
     ├── StageFailed                stage_failed         retryable: a stage of the pipeline failed; the next call goes on after the last complete one
     ├── BrokerUnavailable          broker_unavailable   retryable: RabbitMQ is not reachable, restarting, or does not confirm
         ├── Overloaded                 overloaded           retryable: too many requests are being answered, or too much waits to be written
@@ -262,6 +263,10 @@ class BrokerUnavailable(HeadwaterError):
 class Overloaded(HeadwaterError):
     code = "overloaded"
     permanent = False
+
+
+class FacetsNotUnderstood(HeadwaterError):
+    code = "facets_not_understood"
 
 
 class ServerUnavailable(HeadwaterError):

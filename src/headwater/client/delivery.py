@@ -5,6 +5,7 @@ importing the client does not load `http.client`.
 """
 
 import zlib
+from typing import Any
 
 import msgspec
 
@@ -60,6 +61,8 @@ class Http:
                 break
             if status >= 400:
                 outcome.refused.append((index, _error_text(status, reply)))
+            else:
+                outcome.warnings.extend(_not_understood(_receipts(reply, _Receipt)))
         return outcome
 
     def _post(self, suffix: str, body: bytes, *, gzip: bool) -> tuple[int, bytes, float | None]:
@@ -83,8 +86,15 @@ class _Failed(msgspec.Struct):
     retriable: bool = False
 
 
+class _Warning(msgspec.Struct):
+    code: str = ""
+    where: str = ""
+    message: str = ""
+
+
 class _Receipt(msgspec.Struct):
     duplicate: bool = False
+    warnings: list[_Warning] = []
 
 
 class _Reply(msgspec.Struct):
@@ -98,7 +108,8 @@ def _read_reply(reply: bytes, sent: int) -> Outcome:
         read = msgspec.json.decode(reply, type=_Reply) if reply.strip() else _Reply()
     except ValueError:
         read = _Reply()
-    outcome = Outcome(duplicates=_duplicates(read.receipts))
+    receipts = _receipts(read.receipts)
+    outcome = Outcome(duplicates=sum(one.duplicate for one in receipts), warnings=_not_understood(receipts))
     for item in read.failed_events or []:
         if not 0 <= item.index < sent:
             continue
@@ -110,11 +121,18 @@ def _read_reply(reply: bytes, sent: int) -> Outcome:
     return outcome
 
 
-def _duplicates(receipts: msgspec.Raw) -> int:
+def _receipts(raw: msgspec.Raw | bytes, kind: Any = list[_Receipt]) -> list[_Receipt]:
     try:
-        return sum(one.duplicate for one in msgspec.json.decode(receipts, type=list[_Receipt]))
+        read = msgspec.json.decode(raw, type=kind)
     except ValueError:
-        return 0
+        return []
+    return read if isinstance(read, list) else [read]
+
+
+def _not_understood(receipts: list[_Receipt]) -> list[str]:
+    """The facets that the server stored without understanding them, each once."""
+    told = (warning for one in receipts for warning in one.warnings if warning.code == "facet_not_understood")
+    return list(dict.fromkeys(warning.message for warning in told))
 
 
 def _error_text(status: int, reply: bytes) -> str:

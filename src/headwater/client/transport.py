@@ -24,7 +24,8 @@ class Unreachable(Exception):
 class Outcome(msgspec.Struct):
     """The outcome of a batch: positions refused for good, with the reason, and positions to send again. The rest was delivered.
 
-    `duplicates`: the number of those that the server already had; 0 if it does not report it.
+    `duplicates`: the number of those that the server already had; 0 if it does not report it. `warnings`: the facets that the server
+    stored without understanding them.
     """
 
     refused: list[tuple[int, str]] = msgspec.field(default_factory=list)
@@ -32,6 +33,7 @@ class Outcome(msgspec.Struct):
     reason: str = ""
     retry_after: float | None = None
     duplicates: int = 0
+    warnings: list[str] = msgspec.field(default_factory=list)
 
 
 class Transport(Protocol):

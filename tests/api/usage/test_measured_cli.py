@@ -75,6 +75,10 @@ def test_cost(headwater: Terminal) -> None:
 def test_prune(headwater: Terminal) -> None:
     assert "1 dataset in 1 wave saves 4.00 a month" in headwater("prune")
     assert headwater.json("prune", "--min-confidence", "0.95")["datasets"] == []
+    headwater("tag", '=HYPERLINK("http://evil")', "keep")
+    shown = headwater("prune")
+    assert "1 dataset stays" in shown
+    assert "mark" in shown
 
 
 def test_recurrence(headwater: Terminal) -> None:
@@ -99,6 +103,9 @@ def test_quality(headwater: Terminal) -> None:
     headwater("quality", "--check", "--csv", *until, code=1)
     headwater("quality", "--check", "--drop", "1", *until)
     assert headwater.json("quality", *until)["dropped"] == 1
+    # Of a source of which there is nothing, nothing is known to be well.
+    for command in ("quality", "coverage"):
+        assert "no query log was read" in headwater(command, "--check", "--dialect", "bigquery", *until, code=1)
     assert "no query log was read" in headwater("quality", "--until", "2020-01-01")
 
 

@@ -1,9 +1,11 @@
 """Datasets that may be deleted, in a safe order."""
 
+import json
 from typing import Any
 
-from tests.api.usage.measures import N, ask, dataset, refused, send
-from tests.events import facet
+from tests.api.usage.measures import N, ask, dataset, job, refused, send
+from tests.events import RUN, facet, run_event
+from tests.fixtures.people import People
 
 PATH = "/api/v2/pruning"
 
@@ -60,6 +62,8 @@ def test_filters_and_order(client: Any) -> None:
         "money_month": None,
         "waves": [],
         "datasets": [],
+        "blocked_total": 0,
+        "blocked": [],
     }
     assert "from 0 to 1" in refused(client, PATH, min_confidence=2)
     assert "sort" in refused(client, PATH, sort="reads")
@@ -98,3 +102,88 @@ def test_two_names_that_may_both_go_are_one_in_the_later_wave(client: Any) -> No
         (2, 7.0, 0.8, "only feeds report")
     ]
     assert [(one["wave"], one["datasets"], one["money_month"]) for one in found["waves"]] == [(1, 2, 0.5), (2, 1, 7.0)]
+
+
+# -- what the log does not show --
+
+
+def test_what_another_producer_reads_stays_with_all_that_feeds_it(client: Any) -> None:
+    told(client)
+    make = run_event("COMPLETE", 1, "SELECT mart 1", [{"namespace": N, "name": "mart"}], [{"namespace": N, "name": "report"}], namespace=N, at="2026-11-19T06:00:00Z")  # fmt: skip
+    send(client, make, job("SELECT mart 1", queries={"executions": 3}))
+    assert {one["name"] for one in ask(client, PATH)["datasets"]} == {"report", "old", "loose", "mart"}
+    send(
+        client,
+        run_event("COMPLETE", 2, "export_report", [{"namespace": N, "name": "report"}], [], at="2026-11-20T06:00:00Z"),
+    )
+    found = ask(client, PATH)
+    assert [one["name"] for one in found["datasets"]] == ["old", "loose"]
+    assert (found["total"], found["money_month"], found["blocked_total"]) == (2, 0.5, 2)
+    mart, report = found["blocked"]
+    assert report["uses"] == [{"kind": "job", "by": "job:test:export_report", "last_used_at": "2026-11-20T06:00:00Z"}]
+    assert mart["uses"] == [{"kind": "feeds", "by": f"dataset:{N}:report", "last_used_at": "2026-11-20T06:00:00Z"}]
+    assert ask(client, PATH, namespace="bigquery")["blocked"] == []
+
+
+def test_a_job_that_reads_it_no_more_blocks_nothing(client: Any) -> None:
+    told(client)
+    send(client, run_event("COMPLETE", 1, "export", [{"namespace": N, "name": "loose"}], [], at="2026-11-19T06:00:00Z"))
+    assert "loose" not in names(client)
+    send(client, run_event("COMPLETE", 2, "export", [{"namespace": N, "name": "used"}], [], at="2026-11-20T06:00:00Z"))
+    send(client, run_event("COMPLETE", 3, "export", [{"namespace": N, "name": "used"}], [], at="2026-11-21T06:00:00Z"))
+    send(client, run_event("COMPLETE", 4, "export", [{"namespace": N, "name": "used"}], [], at="2026-11-22T06:00:00Z"))
+    assert "loose" in names(client)
+
+
+def test_tasks_whose_statements_the_log_shows_were_judged_by_it(client: Any) -> None:
+    """A model reads in order to write; the log saw the statement."""
+    told(client)
+    parent = {"parent": facet(run={"runId": RUN.format(2)}, job={"namespace": "test", "name": "model.shop.report"})}
+    shape = run_event("COMPLETE", 1, "SELECT mart 1", [{"namespace": N, "name": "mart"}], [{"namespace": N, "name": "report"}], namespace=N, run_facets=parent)  # fmt: skip
+    model = run_event(
+        "COMPLETE", 2, "model.shop.report", [{"namespace": N, "name": "mart"}], [{"namespace": N, "name": "report"}]
+    )
+    send(client, shape, model, job("SELECT mart 1", queries={"executions": 3}))
+    assert ask(client, PATH)["blocked"] == []
+
+
+def test_what_people_say_blocks(client: Any, people: People) -> None:
+    told(client)
+    people.put("edges", body={"source": f"dataset:{N}:report", "target": "dataset:dash:sales"})
+    people.put("datasets", N, "loose", "tags", "Keep")
+    found = ask(client, PATH)
+    assert [one["name"] for one in found["datasets"]] == ["old", "mart"]
+    uses = {one["name"]: [(use["kind"], use["by"]) for use in one["uses"]] for one in found["blocked"]}
+    assert uses == {
+        "report": [("person", f"job:manual:{N}:report -> dash:sales")],
+        "loose": [("mark", "Keep")],
+    }
+    people.delete("edges", source=f"dataset:{N}:report", target="dataset:dash:sales")
+    people.delete("datasets", N, "loose", "tags", "keep")
+    assert ask(client, PATH)["blocked_total"] == 0
+
+
+def test_an_entity_that_is_stored_in_it_blocks(client: Any) -> None:
+    told(client)
+    text = f"entity: reports\nperiod: {{every: day, from: 2026-01-01}}\nstored_in: {N} report\n"
+    reply = client.post(
+        "/api/v2/entities",
+        json.dumps({"files": [{"name": "e.yaml", "text": text}]}).encode(),
+        content_type="application/json",
+    )
+    assert reply.status_code < 300, reply.text
+    (blocked,) = ask(client, PATH)["blocked"]
+    assert (blocked["name"], [(use["kind"], use["by"]) for use in blocked["uses"]]) == (
+        "report",
+        [("entity", "reports")],
+    )
+
+
+def test_a_use_under_another_name_blocks(client: Any) -> None:
+    told(client)
+    links = facet(identifiers=[{"namespace": "hive", "name": "db.loose", "type": "TABLE"}])
+    alias = {"eventTime": "2026-11-21T07:00:00Z", "producer": "p", "dataset": {"namespace": N, "name": "loose", "facets": {"symlinks": links}}}  # fmt: skip
+    send(client, alias, run_event("COMPLETE", 1, "spark", [{"namespace": "hive", "name": "db.loose"}], []))
+    (blocked,) = ask(client, PATH)["blocked"]
+    assert (blocked["uses"][0]["by"], blocked["uses"][0]["kind"]) == ("job:test:spark", "job")
+    assert len(names(client)) == 3

@@ -1,7 +1,7 @@
 """Datasets that may be removed: in which order, with what saving, how surely.
 
 Read from the query-log pipeline's `headwater_pruning` facets: datasets that feed only unread ones, wave by wave. Never a dataset that is read
-under another name. Readers outside of the logs are not seen.
+under another name, and none that is used outside of the log, as far as the server knows (`blocked`).
 """
 
 import datetime as dt
@@ -9,6 +9,7 @@ import datetime as dt
 import msgspec
 
 from headwater.answer.lineage.sorting import Page
+from headwater.answer.usage.blocked import Blocked, find_blocked
 from headwater.answer.usage.fields import shared_fields
 from headwater.errors import InvalidQuestion
 from headwater.model.names import short
@@ -16,6 +17,7 @@ from headwater.store.database import Database
 from headwater.store.usage import pruning as store
 
 SORTS = ("wave", "money_month", "confidence", "last_read", "name")
+_MOST_BLOCKED = 1_000
 
 
 class Candidate(msgspec.Struct, kw_only=True):
@@ -48,13 +50,18 @@ class Wave(msgspec.Struct):
 
 
 class Pruning(msgspec.Struct):
-    """`waves` and `money_month` are of all datasets that were asked for. `measured_at`: when a log was read last."""
+    """`waves` and `money_month` are of all datasets that were asked for. `measured_at`: when a log was read last.
+
+    `blocked_total` more datasets are not needed by the query log, but are used otherwise; `blocked` lists them, 1,000 at most.
+    """
 
     measured_at: dt.datetime | None
     total: int
     money_month: float | None
     waves: list[Wave]
     datasets: list[Candidate]
+    blocked_total: int
+    blocked: list[Blocked]
 
 
 async def pruning(
@@ -69,12 +76,16 @@ async def pruning(
     if not 0.0 <= min_confidence <= 1.0:
         raise InvalidQuestion("min_confidence must be from 0 to 1", parameter="min_confidence")
     sort, descending = page.sorted_by(SORTS, ("wave", "last_read", "name"))
-    wanted = store.Wanted(namespace, last_wave, min_confidence)
     async with database.snapshot() as connection:
+        used = await find_blocked(connection)
+        wanted = store.Wanted(namespace, last_wave, min_confidence, used)
         rows = await store.page(
             connection, wanted, sort=sort, descending=descending, limit=page.limit, offset=page.offset
         )
         told = await store.waves(connection, wanted)
+    blocked = sorted(
+        (one for one in used.values() if namespace in {None, one.namespace}), key=lambda one: (one.namespace, one.name)
+    )
     waves: list[Wave] = []
     so_far: float | None = None
     for one in told:
@@ -82,7 +93,8 @@ async def pruning(
             so_far = (so_far or 0.0) + one.money_month
         waves.append(Wave(one.wave, one.datasets, one.money_month, so_far))
     return Pruning(
-        max((one.at for one in told), default=None), sum(one.datasets for one in told), so_far, waves, [_pruning_view(r) for r in rows]
+        max((one.at for one in told), default=None), sum(one.datasets for one in told), so_far, waves, [_pruning_view(r) for r in rows],
+        len(blocked), blocked[:_MOST_BLOCKED],
     )  # fmt: skip
 
 

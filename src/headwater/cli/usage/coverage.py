@@ -7,7 +7,7 @@ import typer
 
 from headwater.cli import output, server
 from headwater.cli.figures import Csv, Json, Limit, Namespace, Offset, Url
-from headwater.cli.usage.measured import quality
+from headwater.cli.usage.measured import check_coverage, quality
 
 
 def coverage(
@@ -20,7 +20,9 @@ def coverage(
     drop: Annotated[
         float, typer.Option(min=0, max=1, help="Allow what is understood to fall by this much from day to day.")
     ] = 0.05,
-    check: Annotated[bool, typer.Option("--check", help="Exit with 1 if it dropped by more.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with 1 if it dropped by more, or no log was read.")
+    ] = False,
     limit: Limit = None,
     offset: Offset = 0,
     url: Url = None,
@@ -65,8 +67,8 @@ def coverage(
         if parsed["days"]:
             output.line()
             quality(**logs, check=False, limit=limit, offset=offset, url=url, json=False, csv=False)  # type: ignore[arg-type]
-    if check and parsed["dropped"]:
-        raise typer.Exit(1)
+    if check:
+        check_coverage(parsed)
 
 
 def _share(part: int, whole: int) -> str | None:

@@ -6,6 +6,7 @@ import typer
 
 from headwater.cli import figures, output, server
 from headwater.cli.figures import Csv, Json, Limit, Namespace, Offset, Order, Sort, Url, count, money, share
+from headwater.errors import NotFound
 
 _STATUS = {"active": "green", "stale": "yellow", "one_off": "yellow", "unread": "bold red", "dropped": "dim"}
 _USAGE = (
@@ -208,7 +209,7 @@ def prune(
 
     Each dataset has a confidence. Nothing is deleted.
 
-    A wave is safe to remove after the waves before it. Reads that leave no trace in the query logs are not counted.
+    A wave is safe to remove after the waves before it. Datasets that other jobs, people, entities or the tag `keep` need are listed apart.
 
     Examples:
 
@@ -243,8 +244,21 @@ def prune(
     datasets, waves = output.counted(found["total"], "dataset"), output.counted(len(found["waves"]), "wave")
     output.line(f"{datasets} in {waves}{saved}", "dim")
     figures.more(len(found["datasets"]), found["total"], offset)
+    if found["blocked"]:
+        output.line()
+        output.table(
+            ("in use outside of the log", "namespace", "used by", "", "last use (UTC)"),
+            [
+                (one["name"], one["namespace"], use["by"], use["kind"], output.moment(use["last_used_at"]))
+                for one in found["blocked"]
+                for use in one["uses"][:_USES]
+            ],
+        )
+        stay = "stays" if found["blocked_total"] == 1 else "stay"
+        output.line(f"{output.counted(found['blocked_total'], 'dataset')} {stay}, for use outside of the log", "dim")
 
 
+_USES = 3
 _QUALITY = (
     "day", "namespace", "dialect", "executions", "full_executions", "partial_executions", "tables_executions", "nothing_executions",
     "idle_executions", "textless_executions", "shapes", "full_shapes", "partial_shapes", "tables_shapes", "nothing_shapes", "idle_shapes",
@@ -263,7 +277,9 @@ def quality(
     drop: Annotated[
         float, typer.Option(min=0, max=1, help="Allow coverage to fall by this much from one day to the next.")
     ] = 0.05,
-    check: Annotated[bool, typer.Option("--check", help="Exit with 1 if coverage dropped by more.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with 1 if coverage dropped by more, or no log was read.")
+    ] = False,
     limit: Limit = None,
     offset: Offset = 0,
     url: Url = None,
@@ -292,8 +308,17 @@ def quality(
         coverage = found or server.get(
             url, "/api/v2/quality", namespace=namespace, dialect=dialect, since=since, until=until, drop=drop, limit=0
         )
-        if coverage["dropped"]:
-            raise typer.Exit(1)
+        check_coverage(coverage)
+
+
+def check_coverage(found: dict[str, Any]) -> None:
+    """End the command with 1 if the coverage of a query log dropped, or if no day was measured: of nothing, nothing is known to be well."""
+    if not found["sources"]:
+        raise NotFound(
+            f"no query log was read for days from {found['since']} to {found['until']}: run `headwater sync query-log`"
+        )
+    if found["dropped"]:
+        raise typer.Exit(1)
 
 
 def _sources(found: dict[str, Any]) -> None:

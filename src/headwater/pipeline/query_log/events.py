@@ -169,10 +169,8 @@ def quality(namespace: str, name: str, row: Row, gone: Iterable[str], at: str) -
     `name` means nothing here."""
     if not row.get("days"):
         return []
-    days = [
-        one | {_BY_CODE: {code["code"]: code["rows"] for code in one[_BY_CODE]}} if one.get(_BY_CODE) else one
-        for one in row["days"]
-    ]
+    # Always an object: a list is no mapping to the server, also if it is empty.
+    days = [one | {_BY_CODE: {code["code"]: code["rows"] for code in one.get(_BY_CODE, ())}} for one in row["days"]]
     facet = {QUALITY: _facet(QUALITY, {"days": days})}
     return [event.job((namespace or NO_WAREHOUSE, LOG_JOB), job_facets=facet, event_time=at)]
 

@@ -3,7 +3,8 @@
 A measurement is sent when it differs from the last one sent to that server (`published`), and deleted when it no longer holds. Events are
 functions of the tables, so repeating uncertain ones after a crash changes nothing there.
 
-Raises ServerUnavailable if a server accepts nothing for long; the next call begins with the unsent rest.
+Raises ServerUnavailable if a server accepts nothing for long; the next call begins with the unsent rest. Raises FacetsNotUnderstood if it
+stored facets that it does not understand; the next call sends them again.
 """
 
 import datetime as dt
@@ -18,12 +19,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
+from headwater import __version__
 from headwater.client.address import Destination, parse
 from headwater.client.delivery import Http
 from headwater.client.event import timestamp
 from headwater.client.retries import pause
 from headwater.client.transport import Console, File, Outcome, Unreachable, local
-from headwater.errors import InvalidSettings, ServerUnavailable
+from headwater.errors import FacetsNotUnderstood, InvalidSettings, ServerUnavailable
 from headwater.pipeline.query_log.events import events
 from headwater.pipeline.query_log.publishable import MEASURES_OF, RUNS_OF, Runs, measured_rows, run_rows
 from headwater.pipeline.query_log.schema import TEXTS_LIST
@@ -54,7 +56,18 @@ _KEY: Final = ["kind", "namespace", "name"]
 # Trying again will not make them true.
 _FINAL: Final = ("HTTP 401", "HTTP 403")
 
-_COUNTED: Final = ("rows", "events", "accepted", "duplicates", "refused", "unsent", "requests", "retries", "bytes")
+_COUNTED: Final = (
+    "rows",
+    "events",
+    "accepted",
+    "duplicates",
+    "refused",
+    "unsent",
+    "requests",
+    "retries",
+    "bytes",
+    "misunderstood",
+)
 _TALLY: Final = StructType(
     [
         *(StructField(name, LongType()) for name in _COUNTED),
@@ -66,7 +79,7 @@ _TALLY: Final = StructType(
 
 class Published(msgspec.Struct, kw_only=True):
     """The outcome of publishing. `accepted` events were new to the server, it had `duplicates` already; `examples`: reasons of some that
-    it `refused`."""
+    it `refused`, and of facets that it `misunderstood`: it stored the event and derived nothing from them."""
 
     rows: int = 0
     events: int = 0
@@ -77,6 +90,7 @@ class Published(msgspec.Struct, kw_only=True):
     requests: int = 0
     retries: int = 0
     bytes: int = 0
+    misunderstood: int = 0
     reason: str | None = None
     examples: list[str] = []
 
@@ -168,9 +182,19 @@ def _sent(told: Published, to: Destination) -> Published:
     if told.unsent:
         raise ServerUnavailable(
             f"{to.redacted} took {told.accepted + told.duplicates:,} of {told.events:,} events, then: {told.reason}; run it again to send the rest",
-            **{key: value for key, value in msgspec.structs.asdict(told).items() if key != "examples"},
+            **_figures(told),
+        )
+    if told.misunderstood:
+        raise FacetsNotUnderstood(
+            f"{to.redacted} stored {told.misunderstood:,} facets without understanding them, so its figures lack them. Update the server to this "
+            f"version, {__version__}, then sync again. The first: {told.examples[0]}",
+            **_figures(told),
         )
     return told
+
+
+def _figures(told: Published) -> dict[str, Any]:
+    return {key: value for key, value in msgspec.structs.asdict(told).items() if key != "examples"}
 
 
 def _changed(now: DataFrame, before: DataFrame) -> DataFrame:
@@ -254,6 +278,8 @@ class Posting:
             tally.examples += [
                 f"{reason}: {records[at][:300].decode('utf-8', 'replace')}" for at, reason in outcome.refused
             ]
+            tally.misunderstood += len(outcome.warnings)
+            tally.examples += outcome.warnings
             del tally.examples[_EXAMPLES:]
             if not outcome.again:
                 return

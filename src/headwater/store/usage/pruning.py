@@ -2,6 +2,8 @@
 
 import datetime as dt
 import uuid
+from collections.abc import Collection
+from typing import NamedTuple
 
 import msgspec
 
@@ -32,14 +34,15 @@ class WaveTotal(msgspec.Struct, frozen=True):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """A filter of datasets: of a namespace, up to a wave, with at least this confidence."""
+    """A filter of datasets: of a namespace, up to a wave, with at least this confidence, none of those that are `used`."""
 
     namespace: str | None = None
     last_wave: int | None = None
     confidence: float = 0.0
+    used: Collection[uuid.UUID] = ()
 
     def parameters(self) -> dict[str, object]:
-        return msgspec.structs.asdict(self)
+        return msgspec.structs.asdict(self) | {"used": list(self.used)}
 
 
 async def page(
@@ -60,3 +63,44 @@ async def waves(connection: Connection, wanted: Wanted) -> list[WaveTotal]:
     return [
         WaveTotal(*row) for row in await sqlfile.load("usage/pruning")["waves"].many(connection, **wanted.parameters())
     ]
+
+
+class Named(NamedTuple):
+    """A dataset by the id that stands for all its names."""
+
+    id: uuid.UUID
+    namespace: str
+    name: str
+
+
+class Reading(NamedTuple):
+    """A job that reads a dataset now. `drawn`: a person drew the edge. The names are None if no job is behind it, but another dataset."""
+
+    dataset: uuid.UUID
+    job: uuid.UUID
+    drawn: bool
+    last_at: dt.datetime
+    namespace: str | None
+    name: str | None
+
+
+async def candidates(connection: Connection) -> list[Named]:
+    """Return every dataset that the query log alone would advise to remove."""
+    return [Named(*row) for row in await sqlfile.load("usage/pruning")["candidates"].many(connection)]
+
+
+async def readers(connection: Connection, ids: Collection[uuid.UUID]) -> list[Reading]:
+    """Return the reads of these datasets that the query log did not judge, the last use first."""
+    return [Reading(*row) for row in await sqlfile.load("usage/pruning")["readers"].many(connection, ids=list(ids))]
+
+
+async def feeding(connection: Connection, ids: Collection[uuid.UUID]) -> list[tuple[uuid.UUID, uuid.UUID]]:
+    """Return pairs of these datasets: a job reads the first and writes the second now."""
+    rows = await sqlfile.load("usage/pruning")["feeding"].many(connection, ids=list(ids))
+    return [(row[0], row[1]) for row in rows]
+
+
+async def last_reports(connection: Connection, entities: Collection[str]) -> dict[str, dt.datetime]:
+    """Return the time of the last report about instances of each entity, of those that have one."""
+    rows = await sqlfile.load("usage/pruning")["reported"].many(connection, entities=list(entities))
+    return {row[0]: row[1] for row in rows}

@@ -56,9 +56,9 @@ def test_our_facets_are_what_the_server_reads(path: Path) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Without what is 0, and times without fractions that are: a reader does not keep either."""
+    """Without what is 0 or empty, and times without fractions that are: a reader does not keep either."""
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items() if one != 0 or one is False}
+        return {key: _plain(one) for key, one in value.items() if one not in (0, {}, []) or one is False}
     if isinstance(value, list):
         return [_plain(one) for one in value]
     return value.replace(".000000Z", "Z") if isinstance(value, str) else value

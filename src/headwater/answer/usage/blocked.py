@@ -1,0 +1,111 @@
+"""Uses of datasets that the query log does not show, which keep a dataset from being removed.
+
+The query log judges reads by statements. The server also knows jobs of other producers, edges that people drew, declared entities, and the tag
+`keep` of a dataset. Each of them blocks the advice, and so does feeding a dataset that is blocked.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from headwater.answer.lineage import node
+from headwater.answer.people.people import Words
+from headwater.answer.status.schedules import of_datasets
+from headwater.model.names import short
+from headwater.store.database import Connection
+from headwater.store.history import facets as facet_store
+from headwater.store.people import annotations as annotation_store
+from headwater.store.usage import pruning as store
+from headwater.store.usage.pruning import Named
+
+KEEP: Final = "keep"
+"""The tag by which an owner says that a dataset stays."""
+_MOST_USES = 10
+
+
+class Use(msgspec.Struct, frozen=True):
+    """A use of a dataset. `kind`: `job` (another producer's, also a dashboard's or an exposure's), `person` (who drew an edge), `entity`, `mark`
+    (the tag `keep`), `feeds` (a dataset that is blocked). `by`: a node id, the entity or the tag. `last_used_at`: null if no time is known.
+    """
+
+    kind: str
+    by: str
+    last_used_at: dt.datetime | None
+
+
+class Blocked(msgspec.Struct, frozen=True):
+    """A dataset that the query log alone would advise to remove, and its uses, the last first; `more_uses` are not listed."""
+
+    id: str
+    namespace: str
+    name: str
+    label: str
+    uses: list[Use]
+    more_uses: int
+
+
+async def find_blocked(connection: Connection) -> dict[uuid.UUID, Blocked]:
+    """Return the datasets that are used although the query log shows no need of them, by id. A fixed number of statements."""
+    candidates = {one.id: one for one in await store.candidates(connection)}
+    uses: dict[uuid.UUID, list[Use]] = {}
+    for reading in await store.readers(connection, candidates):
+        by = f"job:{reading.namespace}:{reading.name}" if reading.name is not None else str(reading.job)
+        uses.setdefault(reading.dataset, []).append(Use("person" if reading.drawn else "job", by, reading.last_at))
+    await _add_marks(connection, candidates, uses)
+    await _add_entities(connection, candidates, uses)
+    _add_feeding(await store.feeding(connection, candidates), candidates, uses)
+    return {id_: _blocked(candidates[id_], found) for id_, found in uses.items()}
+
+
+async def _add_marks(
+    connection: Connection, candidates: Mapping[uuid.UUID, Named], uses: dict[uuid.UUID, list[Use]]
+) -> None:
+    facets = await facet_store.of_owners(connection, candidates, ["tags"])
+    said = await annotation_store.of_owners(connection, candidates)
+    for id_ in facets.keys() | said.keys():
+        for tag in node.tags_with(Words(said.get(id_, ())), facets.get(id_, {}).get("tags")):
+            if tag.name.casefold() == KEEP:
+                uses.setdefault(id_, []).append(Use("mark", tag.name, tag.at))
+
+
+async def _add_entities(
+    connection: Connection, candidates: Mapping[uuid.UUID, Named], uses: dict[uuid.UUID, list[Use]]
+) -> None:
+    scheduled = await of_datasets(connection, candidates)
+    reported = await store.last_reports(connection, {one.entity for those in scheduled.values() for one in those})
+    for id_, those in scheduled.items():
+        if id_ in candidates:
+            uses.setdefault(id_, []).extend(Use("entity", one.entity, reported.get(one.entity)) for one in those)
+
+
+def _add_feeding(
+    pairs: list[tuple[uuid.UUID, uuid.UUID]],
+    candidates: Mapping[uuid.UUID, Named],
+    uses: dict[uuid.UUID, list[Use]],
+) -> None:
+    """What feeds a blocked dataset is blocked as well, at any distance."""
+    feeders: dict[uuid.UUID, list[uuid.UUID]] = {}
+    for source, target in pairs:
+        feeders.setdefault(target, []).append(source)
+    last = {
+        id_: max((use.last_used_at for use in found if use.last_used_at), default=None) for id_, found in uses.items()
+    }
+    waiting = list(uses)
+    for target in waiting:
+        for source in feeders.get(target, ()):
+            if source not in last:
+                last[source] = last[target]
+                waiting.append(source)
+            fed = candidates[target]
+            uses.setdefault(source, []).append(Use("feeds", f"dataset:{fed.namespace}:{fed.name}", last[target]))
+
+
+def _blocked(one: Named, uses: list[Use]) -> Blocked:
+    oldest = dt.datetime.min.replace(tzinfo=dt.UTC)
+    ordered = sorted(uses, key=lambda use: (use.kind == "feeds", -(use.last_used_at or oldest).timestamp(), use.by))
+    return Blocked(
+        f"dataset:{one.namespace}:{one.name}", one.namespace, one.name, short(one.name), ordered[:_MOST_USES], max(0, len(uses) - _MOST_USES)
+    )  # fmt: skip
