@@ -79,13 +79,20 @@ def runs(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
                     "executions": 1,
                     "failures": 0,
                     "last_query_id": "q",
-                    **{name: float(value) if name in {"money", "credits"} else value for name, value in given.items()},
+                    **{name: measure(name, value) for name, value in given.items()},
                     "day": dt.date.fromisoformat(str(day)),
                     "first_at": time(str(day), first),
                     "last_at": time(str(day), last or first),
                 }
             )
     return rows
+
+
+def measure(name: str, value: Any) -> Any:
+    """A value as the type that its column has."""
+    if value is None or not name.endswith("_ms"):
+        return float(value) if value is not None and name in {"money", "credits"} else value
+    return Decimal(str(value))
 
 
 def daily(spark: SparkSession, rows: list[dict[str, Any]]) -> DataFrame:
@@ -111,9 +118,12 @@ def cut(rows: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
         for name in ("money", "credits", "bytes_billed", "slot_ms", "duration_ms"):
             if row.get(name) is not None:
                 whole = Decimal(str(row[name]))
-                shares = [whole / 4 if name in {"money", "credits"} else Decimal(int(whole) // 4) for _ in parts[1:]]
+                exact = name in {"money", "credits"} or name.endswith("_ms")
+                shares = [whole / 4 if exact else Decimal(int(whole) // 4) for _ in parts[1:]]
                 for part, share in zip(parts, [whole - sum(shares), *shares], strict=True):
-                    part[name] = float(share) if name in {"money", "credits"} else int(share)
+                    part[name] = measure(
+                        name, share if name in {"money", "credits"} or name.endswith("_ms") else int(share)
+                    )
         pieces += parts
     chance.shuffle(pieces)
     return pieces
@@ -130,7 +140,14 @@ def seen(table: DataFrame, wanted: list[dict[str, Any]], keys: tuple[str, ...]) 
 
 def expected(wanted: list[dict[str, Any]], keys: tuple[str, ...]) -> dict[Any, dict[str, Any]]:
     columns = sorted({name for row in wanted for name in row})
-    return {tuple(row[key] for key in keys): {name: row.get(name) for name in columns} for row in wanted}
+    return {
+        tuple(row[key] for key in keys): {name: _written(name, row.get(name)) for name in columns} for row in wanted
+    }
+
+
+def _written(name: str, value: Any) -> Any:
+    """Milliseconds are decimals, which `plain` writes as text."""
+    return str(value) if name.endswith("_ms") and value is not None else value
 
 
 def plain(value: Any) -> Any:

@@ -95,7 +95,7 @@ def moment(text: str | None) -> str:
     return "" if text is None else datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def duration(milliseconds: int | None) -> str:
+def duration(milliseconds: float | None) -> str:
     if milliseconds is None:
         return ""
     seconds = milliseconds / 1000

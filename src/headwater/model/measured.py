@@ -19,6 +19,8 @@ PRUNING, QUERIES, QUALITY = "headwater_pruning", "headwater_queries", "headwater
 
 # A count must fit PostgreSQL's bigint.
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+# Milliseconds, with the fraction that the log has.
+Millis = Annotated[float, msgspec.Meta(ge=0)]
 # The most items that are read of a list inside a facet.
 MOST = 10_000
 # Longer limit for texts that are not indexed.
@@ -68,8 +70,8 @@ class Spent(msgspec.Struct, rename="camel", omit_defaults=True):
     executions: Count = 0
     money: float | None = None
     bytes_billed: Count | None = None
-    slot_ms: Count | None = None
-    duration_ms: Count | None = None
+    slot_ms: Millis | None = None
+    duration_ms: Millis | None = None
     credits: float | None = None
     share: float | None = None
 
@@ -148,15 +150,15 @@ class Queries(msgspec.Struct, rename="camel", omit_defaults=True):
     failures: Count = 0
     first_at: dt.datetime | None = None
     last_at: dt.datetime | None = None
-    duration_ms: Count | None = None
-    queued_ms: Count | None = None
+    duration_ms: Millis | None = None
+    queued_ms: Millis | None = None
     rows_read: Count | None = None
     rows_written: Count | None = None
     bytes_read: Count | None = None
     bytes_billed: Count | None = None
     bytes_written: Count | None = None
-    slot_ms: Count | None = None
-    cpu_ms: Count | None = None
+    slot_ms: Millis | None = None
+    cpu_ms: Millis | None = None
     credits: float | None = None
     money: float | None = None
     cache_hit: bool | None = None

@@ -27,7 +27,7 @@ from headwater.pipeline import one_task
 from headwater.pipeline.folder import folder, whole
 
 DAY: Final = "day"
-FORMAT: Final = 2
+FORMAT: Final = 3
 # Appended directories of one partition before an append writes them as one.
 APPENDED_AT_MOST: Final = 16
 # Manifests kept: who reads a store while it is changed has so many changes before its files are gone.
@@ -104,6 +104,11 @@ class Store:
     def state(self) -> dict[str, Any]:
         """Return the state that the last change left, to be read only; a change has a copy to write to."""
         return self._manifest.state
+
+    @property
+    def format(self) -> int:
+        """The format that the last change was written in; `FORMAT` for a store that nothing was written to."""
+        return self._manifest.format
 
     @property
     def engine(self) -> str:

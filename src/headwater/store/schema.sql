@@ -631,6 +631,8 @@ create table costs (
   drivers        jsonb       not null,
   hidden_drivers bigint      not null
 ) with (fillfactor = 80);
+-- Times of a query log have fractions of a millisecond: they are summed as they are, and never rounded first.
+alter table costs alter column slot_ms type float8, alter column duration_ms type float8;
 
 -- The recurrence of a query shape. `class`: recurring, ad_hoc or one_off.
 create table recurrence (

@@ -5,6 +5,7 @@
 
 import json
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ def answer(spark: Any, case: Path) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return int(value) if value == int(value) else float(value)
     return value.isoformat(" ") if hasattr(value, "isoformat") else value
 
 

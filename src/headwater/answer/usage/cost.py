@@ -38,8 +38,8 @@ class Costing(msgspec.Struct, kw_only=True):
     executions: int
     money: float | None
     bytes_billed: int | None
-    slot_ms: int | None
-    duration_ms: int | None
+    slot_ms: float | None
+    duration_ms: float | None
     credits: float | None
     share: float | None
     keep_month: float | None
@@ -54,8 +54,8 @@ class CostTotals(msgspec.Struct, kw_only=True):
     executions: int
     money: float | None
     bytes_billed: int | None
-    slot_ms: int | None
-    duration_ms: int | None
+    slot_ms: float | None
+    duration_ms: float | None
     credits: float | None
     keep_month: float | None
 

@@ -1,7 +1,8 @@
 """The cost of a warehouse's queries, by table, shape, user, task, model and tool, and the cost of keeping its tables.
 
 Every execution's money counts, also of those that failed. A statement that leaves something behind is charged to what it writes (that is what the
-table costs to make); any other to what it read, and what touched nothing to the key "". Charged to several tables it is split evenly, to
+table costs to make); any other to what it read, and what touched nothing to the key "". A name that only statements that failed touch is no
+table, and neither is one that lives as long as a session: their cost goes to "". Charged to several tables it is split evenly, to
 the last place: the first tables by name take what does not divide. So the rows of every grain add up to the same total, exactly.
 """
 
@@ -16,13 +17,13 @@ from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 from headwater.pipeline.query_log import prices
 from headwater.pipeline.query_log.prices import MONEY, Prices
 from headwater.pipeline.query_log.schema import COST, DATASETS
-from headwater.pipeline.query_log.touches import KEY, acts, first_day, newest, until
+from headwater.pipeline.query_log.touches import KEY, acts, datasets, first_day, newest, until
 
 WINDOW: Final = 30
 NO_KEY: Final = ""
 """The key of what can be charged to nothing of a grain."""
-_WHOLE: Final = ("bytes_billed", "slot_ms", "duration_ms")
-_EXACT: Final = ("money", "credits")
+_WHOLE: Final = ("bytes_billed",)
+_EXACT: Final = ("money", "credits", "slot_ms", "duration_ms")
 SPLIT: Final = (*_EXACT, *_WHOLE)
 _PLACES: Final = 9
 
@@ -58,7 +59,7 @@ def cost(
         _summed(rows, "task", F.when(job & ~dbt, space), F.when(job & ~dbt, F.col("job_name"))),
         _summed(rows, "model", F.when(dbt & model.isNotNull(), space), F.when(dbt, model)),
         _summed(rows, "tool", F.col("namespace"), F.col("tool")),
-        _table(charges(rows, statements)),
+        _table(charges(rows, statements, datasets(until(daily, at), statements))),
     ]
     total = rows.agg(*(_total(name).alias(f"all_{name}") for name in SPLIT))
     shared = reduce(DataFrame.unionByName, grains).join(F.broadcast(total), how="cross").withColumn("share", _share())
@@ -78,27 +79,33 @@ def drivers(costs: DataFrame, grain: str, count: int = 10) -> DataFrame:
 
 
 def in_window(daily: DataFrame, at: datetime, days: int) -> DataFrame:
-    """The rows of the `days` days that end with the day of `at`, with money and credits as decimals."""
+    """The rows of the `days` days that end with the day of `at`, with money, credits and times as decimals of nine places."""
     rows = until(daily, at).where(F.col("day") >= F.lit(first_day(at, days)))
     return rows.withColumns({name: F.col(name).try_cast(MONEY) for name in _EXACT})
 
 
-def charges(rows: DataFrame, statements: DataFrame) -> DataFrame:
+def charges(rows: DataFrame, statements: DataFrame, known: DataFrame) -> DataFrame:
     """Return the cost of each statement (KEY) for each table it is charged to: namespace, name, lasts (it made the table), executions,
-    SPLIT's columns.
+    SPLIT's columns. `known` (namespace, name): the tables that anything is charged to.
 
     The split is of a statement's sums over `rows`, so it does not depend on how they are cut into rows.
     """
     of_statement = rows.groupBy(*KEY).agg(
         F.sum("executions").alias("executions"), *(_total(name).alias(name) for name in SPLIT)
     )
-    known = acts(statements).select(
+    meant = acts(statements).select(
         *KEY,
         "lasts",
-        F.when(F.col("lasts"), F.col("made")).otherwise(F.col("asked")).alias("tables"),
+        F.explode_outer(F.when(F.col("lasts"), F.col("made")).otherwise(F.col("asked"))).alias("table"),
+    )
+    there = known.select(F.struct("namespace", "name").alias("table"), F.lit(True).alias("there"))
+    charged = (
+        meant.join(there, "table", "left")
+        .groupBy(*KEY, "lasts")
+        .agg(F.array_sort(F.collect_list(F.when(F.col("there"), F.col("table")))).alias("tables"))
     )
     # A null shape finds no statement and stays.
-    joined = of_statement.join(known, list(KEY), "left")
+    joined = of_statement.join(charged, list(KEY), "left")
     no_table = F.array(F.struct(F.col("namespace").alias("namespace"), F.lit(NO_KEY).alias("name"))).cast(
         DATASETS.simpleString()
     )

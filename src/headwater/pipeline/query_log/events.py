@@ -203,11 +203,18 @@ def _facet(name: str, row: Row) -> event.Facet:
 
 
 def _camel(value: Any) -> Any:
-    """Keys as facets have them: `last_read_at` is `lastReadAt`."""
+    """Keys as facets have them: `last_read_at` is `lastReadAt`. Whole milliseconds are whole numbers, as those of other producers."""
     if isinstance(value, Mapping):
         told = ((key, one) for key, one in value.items() if one is not None)
-        return {_key(key): one if key == _BY_CODE else _camel(one) for key, one in told}
+        return {
+            _key(key): one if key == _BY_CODE else _whole(one) if key.endswith("_ms") else _camel(one)
+            for key, one in told
+        }
     return [_camel(one) for one in value] if isinstance(value, list) else value
+
+
+def _whole(milliseconds: float) -> float:
+    return int(milliseconds) if milliseconds == int(milliseconds) else milliseconds
 
 
 def _key(name: str) -> str:

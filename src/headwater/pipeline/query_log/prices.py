@@ -36,6 +36,7 @@ MONEY: Final = "decimal(28,9)"
 """Money is kept to nine places: a byte at list price is not nothing, and sums do not depend on an order."""
 
 _HOUR = 3_600_000
+_TIME: Final = "decimal(20,6)"
 _MOST = 10**8
 # Rate: the column it is of, and how much of the column one unit is.
 RATES: Final[Mapping[str, tuple[str, int]]] = {
@@ -162,7 +163,7 @@ def _charged(rule: Rule) -> Column:
 
 def _part(name: str, rate: Decimal, rule: Rule) -> Column:
     column, unit = RATES[name]
-    running = F.greatest(F.col("duration_ms") - F.coalesce("queued_ms", F.lit(0)), F.lit(0)).cast("decimal(20,0)")
+    running = F.greatest(F.col("duration_ms") - F.coalesce("queued_ms", F.lit(0)), F.lit(0)).cast(_TIME)
     if column == "duration_ms":
         return _times(running, rate, unit)
     if column == "credits":
@@ -173,7 +174,7 @@ def _part(name: str, rate: Decimal, rule: Rule) -> Column:
     amount = F.col(column)
     if name in _SPENT:
         amount = F.when(F.coalesce("cache_hit", F.lit(False)), F.lit(0).cast("long")).otherwise(amount)
-    return _times(amount.cast("decimal(20,0)"), rate, unit)
+    return _times(amount.cast(_TIME if name.endswith("_hour") else "decimal(20,0)"), rate, unit)
 
 
 def _times(amount: Column, rate: Decimal, unit: int) -> Column:

@@ -22,6 +22,7 @@ from headwater.pipeline.query_log.touches import (
     READ,
     WRITE,
     acts,
+    datasets,
     dropped,
     first_day,
     newest,
@@ -62,14 +63,15 @@ def pruning(
     unused. `storage` (namespace, name, bytes), priced by `price_list`: the cost of keeping. Temporary tables are no advice.
 
     reason: `unread`, it feeds nothing; `feeds_unread`, only what goes before it; `loop`, only what goes with it. money_month: what statements cost
-    that are charged to it (see `cost`) in 30 days of the window, and keeping it; null when neither is known.
+    that are charged to it (see `cost`) in 30 days of the window, and keeping it; null when neither is known. Statements of a shape that ran on
+    one day only are no monthly cost: what they cost is `money_once` in the evidence.
 
     confidence, the product: days of log / window · days since first seen / young · share of the namespace's executions that cannot hide a read (their
     text is known, and they were understood with every name placed), each at most 1 · `read_by_pipeline` if a pipeline read it and wrote nothing ·
     `made_by_hand` if a person wrote it · `never_written` if the log shows no write; and no surer than what it feeds.
 
     evidence: JSON of first_seen_at, last_read_at and last_read_by (not counting what read it to write), last_written_at, writes, pipeline_reads,
-    feeds, feeds_first, money_writes, money_storage, log_days, hidden.
+    feeds, feeds_first, money_writes, money_once, money_storage, log_days, hidden.
 
     A dataset that was dropped (or renamed) and not touched since is gone: no advice, and no need of its inputs.
     """
@@ -94,7 +96,7 @@ def pruning(
     )
     found = peel(nodes, edges)
     gone = found.withColumnRenamed("confidence", "sure").join(nodes.where(~F.col("passing")), "id")
-    priced = _priced(gone, in_window(rows, at, knobs.window), statements, storage, price_list)
+    priced = _priced(gone, rows, at, knobs.window, statements, storage, price_list)
     reason = F.when(F.col("looped"), "loop").when(F.col("feeds") > 0, "feeds_unread").otherwise("unread")
     evidence = F.to_json(F.struct(*_EVIDENCE))
     told = priced.withColumns({"reason": reason, "evidence": evidence, "confidence": F.round("sure", 3)})
@@ -117,7 +119,7 @@ _EVIDENCE: Final = (
         "feeds",
         "feeds_first",
     ),
-    *("money_writes", "money_storage", "log_days", "hidden"),
+    *("money_writes", "money_once", "money_storage", "log_days", "hidden"),
 )
 
 
@@ -221,17 +223,37 @@ def _doubted(
 
 
 def _priced(
-    gone: DataFrame, rows: DataFrame, statements: DataFrame, storage: DataFrame | None, price_list: Prices | None
+    gone: DataFrame,
+    rows: DataFrame,
+    at: datetime,
+    window: int,
+    statements: DataFrame,
+    storage: DataFrame | None,
+    price_list: Prices | None,
 ) -> DataFrame:
-    charged = charges(rows, statements).groupBy(*_DATASET).agg(F.try_sum("money").alias("charged"))
-    writes = (F.col("charged").try_cast(MONEY) * F.lit(MONTH) / F.col("log_days").cast("decimal(5,0)")).try_cast(MONEY)
-    priced = gone.join(charged, list(_DATASET), "left").withColumn("money_writes", writes)
+    known = datasets(rows, statements).localCheckpoint()
+    days = rows.groupBy(*KEY).agg(F.count_distinct("day").alias("days"))
+    recent = in_window(rows, at, window)
+    charged, repeated = (
+        charges(some, statements, known).groupBy(*_DATASET).agg(F.try_sum("money").try_cast(MONEY).alias(name))
+        for name, some in (
+            ("charged", recent),
+            ("repeated", recent.join(days.where(F.col("days") > 1).select(*KEY), list(KEY), "left_semi")),
+        )
+    )
+    none = F.lit(0).cast(MONEY)
+    once = (F.col("charged") - F.coalesce("repeated", none)).try_cast(MONEY)
+    writes = (F.col("repeated") * F.lit(MONTH) / F.col("log_days").cast("decimal(5,0)")).try_cast(MONEY)
+    priced = (
+        gone.join(charged, list(_DATASET), "left")
+        .join(repeated, list(_DATASET), "left")
+        .withColumns({"money_writes": writes, "money_once": F.when(once > 0, once)})
+    )
     if storage is not None and price_list is not None:
         keeping = monthly(storage, price_list).withColumnRenamed("money", "money_storage")
         priced = priced.join(keeping, list(_DATASET), "left")
     else:
         priced = priced.withColumn("money_storage", F.lit(None).cast(MONEY))
-    none = F.lit(0).cast(MONEY)
     both = (F.coalesce("money_writes", none) + F.coalesce("money_storage", none)).try_cast(MONEY)
-    known = F.col("money_writes").isNotNull() | F.col("money_storage").isNotNull()
-    return priced.withColumn("money_month", F.when(known, both))
+    is_known = F.col("money_writes").isNotNull() | F.col("money_storage").isNotNull()
+    return priced.withColumn("money_month", F.when(is_known, both))

@@ -110,7 +110,9 @@ def run_rows(store: Store, days: Collection[dt.date], runs: Runs, batch: DataFra
     left_out = {*_PLACED[1:], "day", "text_key", "file", "tables", "making", "told_reads", "told_writes", "search_path"}
     ended = F.coalesce(
         "ended_at",
-        F.timestamp_add("MILLISECOND", F.least(F.col("duration_ms"), F.lit(10**11)), F.col("started_at")),
+        F.timestamp_add(
+            "MICROSECOND", (F.least(F.col("duration_ms"), F.lit(10**11)) * 1_000).cast("long"), F.col("started_at")
+        ),
     )
     told = told.withColumn("ended_at", ended)
     return _rows(

@@ -20,9 +20,10 @@ from headwater import __version__
 from headwater.client.recording import Step
 from headwater.client.step import step
 from headwater.errors import ServerUnavailable
-from headwater.pipeline.folder import InputFile, inputs
+from headwater.pipeline.folder import InputFile, folder, inputs
 from headwater.pipeline.query_log.batch import Asked, Batch, moment, unconsumed, windows
 from headwater.pipeline.query_log.following import SESSIONS, TEMPORARY
+from headwater.pipeline.query_log.open_runs import abort_killed_runs, noted
 from headwater.pipeline.query_log.publish import Published
 from headwater.pipeline.query_log.schema import EXECUTIONS
 from headwater.pipeline.query_log.sources import source
@@ -44,6 +45,7 @@ from headwater.pipeline.query_log.stages import (
     repricing,
     wants_all_files,
 )
+from headwater.pipeline.query_log.upgrade import upgrade
 from headwater.pipeline.stages import Stage, run
 from headwater.pipeline.tables import Store
 
@@ -119,6 +121,7 @@ def sync(
     with closing(work), work.recorded(JOB) as told:
         if told is not None:
             told.detail("source", asked.source)  # of one that fails too
+        upgrade(work.store)
         work.reprice()
         work.redo()
         work.end_what_was_left()
@@ -144,6 +147,9 @@ class _Sync:
         self._settings = settings
         self._show = show
         self._days: set[dt.date] = set()
+        self._folder = folder(store.spark, store.path)
+        if recorded:
+            abort_killed_runs(self._folder, store.path)
         self.answer = Synced(source=asked.source, store=store.path)
 
     @contextmanager
@@ -152,7 +158,7 @@ class _Sync:
         if not self._recorded:
             yield None
             return
-        with step(job, version=__version__, inputs=inputs) as told:
+        with step(job, version=__version__, inputs=inputs) as told, noted(self._folder, self.store.path, told):
             yield told
             for place in outputs:
                 told.output(place)

@@ -72,6 +72,17 @@ def passing(statements: DataFrame) -> DataFrame:
     return by_name.select("one.namespace", "one.name")
 
 
+def datasets(daily: DataFrame, statements: DataFrame) -> DataFrame:
+    """namespace, name of what a statement that succeeded read or wrote, but for the tables of a session. A misspelt name is none."""
+    ran = daily.where(F.col("executions") > F.col("failures")).select(*KEY).distinct()
+    touched = ran.join(acts(statements), list(KEY)).select(F.explode(F.concat("made", "asked")).alias("one"))
+    return (
+        touched.select("one.namespace", "one.name")
+        .distinct()
+        .join(passing(statements), ["namespace", "name"], "left_anti")
+    )
+
+
 _OUTPUTS: Final = (
     "array<struct<namespace:string,name:string,facets:struct<lifecycleStateChange:"
     "struct<lifecycleStateChange:string,previousIdentifier:struct<namespace:string,name:string>>>>>"

@@ -14,6 +14,7 @@ from headwater.pipeline.expressions import once_a_jvm
 from headwater.pipeline.query_log.sources import files
 from headwater.pipeline.query_log.sources.bigquery_audit import AUDIT_FIELDS, LOGGED, STORED, ended, opened
 from headwater.pipeline.query_log.sources.fields import (
+    MILLIS,
     PAIRS,
     TEXT,
     TIME,
@@ -58,7 +59,7 @@ FIELDS: Final = (
     Field("reservation_id", TEXT),
     Field("total_bytes_processed", WHOLE),
     Field("total_bytes_billed", WHOLE),
-    Field("total_slot_ms", WHOLE),
+    Field("total_slot_ms", MILLIS),
     Field("dml_statistics", nested("struct<inserted_row_count:string,updated_row_count:string>")),
     *AUDIT_FIELDS,
 )
@@ -161,7 +162,8 @@ def _columns() -> dict[str, Column]:
         "queued_ms": milliseconds(when("created_at"), when("started_at")),
         "rows_written": F.col("rows_written"),
         "bytes_written": F.col("audit.bytes_written").try_cast("bigint"),
-        **{name: F.when(~script, either(name, "bigint")) for name in ("bytes_read", "bytes_billed", "slot_ms")},
+        **{name: F.when(~script, either(name, "bigint")) for name in ("bytes_read", "bytes_billed")},
+        "slot_ms": F.when(~script, either("slot_ms", "decimal(18,6)")),
         "cache_hit": either("cache_hit", "boolean"),
         "told_reads": reads,
         "told_writes": F.coalesce(kept, F.when(reads.isNotNull(), F.array().cast("array<string>"))),

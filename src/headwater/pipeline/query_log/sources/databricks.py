@@ -8,6 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.query_log.sources import files
 from headwater.pipeline.query_log.sources.fields import (
+    MILLIS,
     TEXT,
     TIME,
     TRUTH,
@@ -41,10 +42,10 @@ FIELDS: Final = (
     Field("error_message", TEXT),
     Field("client_application", TEXT),
     Field("client_driver", TEXT),
-    Field("total_duration_ms", WHOLE),
-    Field("waiting_for_compute_duration_ms", WHOLE),
-    Field("waiting_at_capacity_duration_ms", WHOLE),
-    Field("total_task_duration_ms", WHOLE),
+    Field("total_duration_ms", MILLIS),
+    Field("waiting_for_compute_duration_ms", MILLIS),
+    Field("waiting_at_capacity_duration_ms", MILLIS),
+    Field("total_task_duration_ms", MILLIS),
     Field("start_time", TIME),
     Field("end_time", TIME),
     Field("read_rows", WHOLE),

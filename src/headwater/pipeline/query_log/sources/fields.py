@@ -5,6 +5,7 @@ Every conversion is one that gives null where the value cannot be read: Spark's 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -32,6 +33,7 @@ TIME: Final = TimestampType()
 WHOLE: Final = LongType()
 REAL: Final = DoubleType()
 TRUTH: Final = BooleanType()
+MILLIS: Final = DecimalType(18, 6)
 
 PAIRS: Final = "array<struct<key:string,value:string>>"
 OBJECT: Final = "map<string,string>"
@@ -131,7 +133,7 @@ def value(column: Column, actual: DataType, wanted: DataType) -> Column:  # noqa
         return _as_map(column, actual, wanted)
     if isinstance(wanted, LongType):
         return F.coalesce(column.try_cast("bigint"), column.try_cast("double").try_cast("bigint"))
-    if isinstance(wanted, DoubleType | BooleanType):
+    if isinstance(wanted, DoubleType | BooleanType | DecimalType):
         return column.try_cast(wanted)
     return F.lit(None).cast(wanted)
 
@@ -227,8 +229,13 @@ def _since_epoch(column: str) -> str:
 
 def milliseconds(start: Column, end: Column) -> Column:
     """Return the milliseconds between two times; null when one is absent or they are the wrong way round."""
-    passed = F.floor((F.unix_micros(end) - F.unix_micros(start)) / 1_000).cast("bigint")
-    return F.when(passed >= 0, passed)
+    passed = F.unix_micros(end) - F.unix_micros(start)
+    return F.when(passed >= 0, from_micros(passed))
+
+
+def from_micros(count: Column) -> Column:
+    """Microseconds as milliseconds, without rounding."""
+    return (count.try_cast("decimal(18,0)") * F.lit(Decimal("0.001"))).try_cast(MILLIS)
 
 
 def total(*columns: Column) -> Column:

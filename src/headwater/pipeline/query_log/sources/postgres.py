@@ -17,7 +17,7 @@ from pyspark.sql.window import WindowSpec
 
 from headwater.pipeline.query_log.sources import files
 from headwater.pipeline.query_log.sources import postgres_lines as lines
-from headwater.pipeline.query_log.sources.fields import TEXT, WHOLE, Export, Field, labelled, text
+from headwater.pipeline.query_log.sources.fields import TEXT, WHOLE, Export, Field, from_micros, labelled, text
 from headwater.pipeline.query_log.sources.rows import BAD_ROW, NO_IDENTITY, NO_TIME, Case, Rows, landed, named
 
 NAME: Final = "postgres"
@@ -200,7 +200,7 @@ def _rows(frame: DataFrame, namespace: str) -> Rows:
             F.col("parent").isNull(),
             F.coalesce(F.when(kind == lines.BEGINS, F.coalesce(end["tag"], F.col("own_plan.tag"))), F.col("tag")),
         ),
-        "duration_ms": F.floor(taken / 1_000),
+        "duration_ms": from_micros(taken),
     }
     return landed(frame, NAME, NAME, namespace, columns)
 

@@ -18,6 +18,7 @@ from headwater.pipeline.query_log.sources.fields import (
     WHOLE,
     Export,
     Field,
+    from_micros,
     labelled,
     milliseconds,
     text,
@@ -126,9 +127,9 @@ def _rows(frame: DataFrame, namespace: str) -> Rows:
         "error": text(F.col("error_message")),
         "statement_kind": text(F.col("query_type")),
         "duration_ms": F.coalesce(
-            F.floor(F.col("elapsed_time") / 1_000), milliseconds(F.col("start_time"), F.col("end_time"))
+            from_micros(F.col("elapsed_time")), milliseconds(F.col("start_time"), F.col("end_time"))
         ),
-        "queued_ms": F.floor(F.col("queue_time") / 1_000),
+        "queued_ms": from_micros(F.col("queue_time")),
         "rows_read": F.col("input_rows"),
         "bytes_read": F.col("input_bytes"),
         "cache_hit": F.col("result_cache_hit"),

@@ -9,7 +9,7 @@ from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (its usual name)
-from pyspark.sql.types import ArrayType, StructField
+from pyspark.sql.types import ArrayType, DecimalType, StructField
 
 from headwater.errors import InvalidQuestion
 from headwater.pipeline.query_log.schema import LANDED_ROWS, QUARANTINE
@@ -108,6 +108,8 @@ def _typed(column: Column | None, field: StructField) -> Column:
         return F.expr(f"cast(null as {field.dataType.simpleString()})")
     if isinstance(field.dataType, ArrayType):
         return F.array_compact(column)
+    if isinstance(field.dataType, DecimalType):
+        return column.try_cast(field.dataType)
     return column.cast(field.dataType.simpleString())
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.query_log.sources import files
 from headwater.pipeline.query_log.sources.fields import (
+    MILLIS,
     REAL,
     TEXT,
     TIME,
@@ -46,10 +47,10 @@ FIELDS: Final = (
     Field("EXECUTION_STATUS", TEXT),
     Field("ERROR_CODE", TEXT),
     Field("ERROR_MESSAGE", TEXT),
-    Field("TOTAL_ELAPSED_TIME", WHOLE),
-    Field("QUEUED_PROVISIONING_TIME", WHOLE),
-    Field("QUEUED_REPAIR_TIME", WHOLE),
-    Field("QUEUED_OVERLOAD_TIME", WHOLE),
+    Field("TOTAL_ELAPSED_TIME", MILLIS),
+    Field("QUEUED_PROVISIONING_TIME", MILLIS),
+    Field("QUEUED_REPAIR_TIME", MILLIS),
+    Field("QUEUED_OVERLOAD_TIME", MILLIS),
     Field("BYTES_SCANNED", WHOLE),
     Field("BYTES_WRITTEN", WHOLE),
     Field("ROWS_INSERTED", WHOLE),

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.query_log.sources import files
 from headwater.pipeline.query_log.sources.fields import (
+    MILLIS,
     TEXT,
     Export,
     Field,
@@ -149,7 +150,7 @@ def duration(column: Column) -> Column:
     said = F.when(
         column.rlike(iso), part(1, 86_400_000) + part(2, 3_600_000) + part(3, 60_000) + part(4, 1_000)
     ).otherwise(amount * factor)
-    return F.floor(said + 1e-6).try_cast("bigint")
+    return said.try_cast(MILLIS)
 
 
 def _group(column: Column) -> Column:
