@@ -82,7 +82,15 @@ def test_cost(spark):
         )
         assert row["sum(share)"] == pytest.approx(1)
     assert [row["key"] for row in drivers(table, "table", 2).collect()] == ["mart.a", "mart.b"]
-    assert [row["key"] for row in drivers(table, "shape").collect()] == ["build", "look", "temp", "both", "idle"]
+    assert [row["key"] for row in drivers(table, "shape").collect()] == [
+        "build",
+        "look",
+        "temp",
+        "both",
+        "idle",
+        "misspelt",
+        "again",
+    ]
 
 
 def test_shares_are_of_slot_time_where_there_is_no_money(spark):

@@ -52,6 +52,7 @@ from headwater.cli.status.reconcile import reconcile
 from headwater.cli.status.taint import taint
 from headwater.cli.status.verdict import verdict
 from headwater.cli.usage import coverage, measured, recurrence
+from headwater.cli.whatif.whatif import whatif
 
 program = typer.Typer(
     name="headwater",
@@ -105,6 +106,7 @@ program.command("log")(log.log)
 program.command("diff")(graph.diff)
 program.command("trace")(trace.trace)
 program.command("paths")(graph.paths)
+program.command("whatif")(whatif)
 
 program.command("mcp")(mcp.mcp)
 

@@ -8,12 +8,13 @@ from headwater.columns.analysis import analyse, resolve
 from headwater.columns.catalog import Catalog
 from headwater.columns.composed import composed
 from headwater.columns.edges import Edge, Lineage, lineage
-from headwater.columns.result import Change, Flow, Input, Level, Output, Statement, Unresolved
+from headwater.columns.result import Change, ColumnEdit, Flow, Input, Level, Output, Statement, Unresolved
 from headwater.columns.session import Session
 
 __all__ = [
     "Catalog",
     "Change",
+    "ColumnEdit",
     "Edge",
     "Flow",
     "Input",

@@ -79,16 +79,27 @@ class Flow(msgspec.Struct, frozen=True, gc=False):
     reads: tuple[TableName, ...]
 
 
+class ColumnEdit(msgspec.Struct, frozen=True, gc=False):
+    """A change of a column by ALTER: ADD, DROP, RENAME (`to`: the new name), RETYPE (`to`: the new type as written), REPLACE (one of the list of
+    columns that replaces the old one), UNKNOWN (nothing is known of it).
+    """
+
+    action: str
+    column: str
+    to: str = ""
+
+
 class Change(msgspec.Struct, frozen=True, gc=False):
     """A change of a table itself: CREATE, ALTER, RENAME, SWAP, DROP, TRUNCATE, CLONE, LIKE.
 
-    `other`: the second table of it. `temporary`: what is created ends with the session.
+    `other`: the second table of it. `temporary`: what is created ends with the session. `edits`: of its columns.
     """
 
     action: str
     table: TableName
     other: TableName | None = None
     temporary: bool = False
+    edits: tuple[ColumnEdit, ...] = ()
 
 
 class Unresolved(msgspec.Struct, frozen=True, gc=False):

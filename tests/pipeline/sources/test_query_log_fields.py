@@ -1,5 +1,6 @@
 """Times and durations in every form the products export, against what they mean."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ TIMES = {
 }
 DURATIONS = {
     "PT1M2.5S": 62_500,
-    "PT0.0014S": 1,
+    "PT0.0014S": Decimal("1.4"),
     "P1DT1H": 90_000_000,
     "62.50s": 62_500,
     "250.00ms": 250,

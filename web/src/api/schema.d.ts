@@ -1028,6 +1028,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/whatif": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** AskWhatif */
+        post: operations["ApiV2WhatifAskWhatif"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/groups": {
         parameters: {
             query?: never;
@@ -1930,6 +1947,14 @@ export interface components {
             end?: string | null;
             state?: string | null;
         };
+        /** AskedChange */
+        AskedChange: {
+            action: string;
+            dataset: string;
+            column: string | null;
+            to: string | null;
+            old_type: string | null;
+        };
         /** AskedImpact */
         AskedImpact: {
             producer?: string | null;
@@ -2008,6 +2033,15 @@ export interface components {
             summary: components["schemas"]["Summary"];
             failed_events: components["schemas"]["FailedEvent"][];
             receipts: components["schemas"]["intake_events_accept_Receipt"][];
+        };
+        /** Blocked */
+        Blocked: {
+            id: string;
+            namespace: string;
+            name: string;
+            label: string;
+            uses: components["schemas"]["Use"][];
+            more_uses: number;
         };
         /** Body */
         Body: {
@@ -2244,6 +2278,15 @@ export interface components {
             only_declared: number;
             jobs: number;
             reporting: number;
+        };
+        /** Dashboard */
+        Dashboard: {
+            id: string;
+            name: string | null;
+            severity: string;
+            columns: string[];
+            job: string;
+            last_at: string | null;
         };
         /** DatabaseHealth */
         DatabaseHealth: {
@@ -2871,12 +2914,41 @@ export interface components {
             owners: string[];
             teams: string[];
         };
+        /** HitColumn */
+        HitColumn: {
+            dataset: string;
+            column: string | null;
+            kind: string;
+            masked: boolean;
+            severity: string;
+            hops: number;
+            path: string[];
+        };
         /** HitDataset */
         HitDataset: {
             dataset: string;
             owners: string[];
             teams: string[];
             path: string[];
+        };
+        /** HitEntity */
+        HitEntity: {
+            entity: string;
+            dataset: string;
+            severity: string;
+        };
+        /** HitJob */
+        HitJob: {
+            id: string;
+            label: string;
+            severity: string;
+            reason: string;
+            certain: boolean;
+            statement: string | null;
+            columns: string[];
+            view: string | null;
+            executions: number | null;
+            last_at: string | null;
         };
         /** HitObject */
         HitObject: {
@@ -3555,6 +3627,15 @@ export interface components {
             periods: components["schemas"]["Period"][];
             more: number;
         };
+        /** Person */
+        Person: {
+            actor: string;
+            kind: string;
+            severity: string;
+            executions: number;
+            last_at: string | null;
+            jobs: string[];
+        };
         /** Perspective */
         Perspective: {
             name: string;
@@ -3735,6 +3816,17 @@ export interface components {
             money_month: number | null;
             waves: components["schemas"]["Wave"][];
             datasets: components["schemas"]["Candidate"][];
+            blocked_total: number;
+            blocked: components["schemas"]["Blocked"][];
+        };
+        /** Question */
+        Question: {
+            sql?: string | null;
+            /** @default  */
+            dialect: string;
+            drop?: string | null;
+            rename?: string | null;
+            retype?: string | null;
         };
         /** ReadInstances */
         ReadInstances: {
@@ -4668,6 +4760,12 @@ export interface components {
                 [key: string]: number;
             };
         };
+        /** Use */
+        Use: {
+            kind: string;
+            by: string;
+            last_used_at: string | null;
+        };
         /** Usual */
         Usual: {
             rhythm: string;
@@ -4843,6 +4941,14 @@ export interface components {
             actions?: ("restore" | "rerun" | "manual")[] | null;
             numbers?: number[] | null;
         };
+        /** Warned */
+        Warned: {
+            who: string;
+            role: string;
+            severity: string;
+            because: string[];
+            more: number;
+        };
         /** Warning */
         Warning: {
             code: string;
@@ -4879,6 +4985,21 @@ export interface components {
             since: string | null;
             owners: string[];
             teams: string[];
+        };
+        /** WhatIf */
+        WhatIf: {
+            severity: string | null;
+            changes: components["schemas"]["AskedChange"][];
+            unknown: string[];
+            columns: components["schemas"]["HitColumn"][];
+            jobs: components["schemas"]["HitJob"][];
+            views: string[];
+            dashboards: components["schemas"]["Dashboard"][];
+            entities: components["schemas"]["HitEntity"][];
+            people: components["schemas"]["Person"][];
+            pipelines: components["schemas"]["Person"][];
+            warn: components["schemas"]["Warned"][];
+            hidden: number;
         };
         /** Work */
         Work: {
@@ -5468,6 +5589,7 @@ export type ApiKeys = components['schemas']['ApiKeys'];
 export type AppliedEntities = components['schemas']['AppliedEntities'];
 export type Archived = components['schemas']['Archived'];
 export type Asked = components['schemas']['Asked'];
+export type AskedChange = components['schemas']['AskedChange'];
 export type AskedImpact = components['schemas']['AskedImpact'];
 export type AskedMany = components['schemas']['AskedMany'];
 export type Assertion = components['schemas']['Assertion'];
@@ -5476,6 +5598,7 @@ export type AuditPage = components['schemas']['AuditPage'];
 export type BadRun = components['schemas']['BadRun'];
 export type BadRunRepair = components['schemas']['BadRunRepair'];
 export type BatchReply = components['schemas']['BatchReply'];
+export type Blocked = components['schemas']['Blocked'];
 export type Body = components['schemas']['Body'];
 export type Candidate = components['schemas']['Candidate'];
 export type Cause = components['schemas']['Cause'];
@@ -5502,6 +5625,7 @@ export type CostTotals = components['schemas']['CostTotals'];
 export type Costing = components['schemas']['Costing'];
 export type Counts = components['schemas']['Counts'];
 export type Coverage = components['schemas']['Coverage'];
+export type Dashboard = components['schemas']['Dashboard'];
 export type DatabaseHealth = components['schemas']['DatabaseHealth'];
 export type Dataset = components['schemas']['Dataset'];
 export type DatasetDocument = components['schemas']['DatasetDocument'];
@@ -5567,7 +5691,10 @@ export type HiddenNodes = components['schemas']['HiddenNodes'];
 export type Highlight = components['schemas']['Highlight'];
 export type History = components['schemas']['History'];
 export type Hit = components['schemas']['Hit'];
+export type HitColumn = components['schemas']['HitColumn'];
 export type HitDataset = components['schemas']['HitDataset'];
+export type HitEntity = components['schemas']['HitEntity'];
+export type HitJob = components['schemas']['HitJob'];
 export type HitObject = components['schemas']['HitObject'];
 export type Home = components['schemas']['Home'];
 export type ImpactAnswer = components['schemas']['ImpactAnswer'];
@@ -5644,6 +5771,7 @@ export type Paths = components['schemas']['Paths'];
 export type Percentiles = components['schemas']['Percentiles'];
 export type Period = components['schemas']['Period'];
 export type Periods = components['schemas']['Periods'];
+export type Person = components['schemas']['Person'];
 export type Perspective = components['schemas']['Perspective'];
 export type PerspectiveEdge = components['schemas']['PerspectiveEdge'];
 export type Perspectives = components['schemas']['Perspectives'];
@@ -5660,6 +5788,7 @@ export type Producer = components['schemas']['Producer'];
 export type ProducerView = components['schemas']['ProducerView'];
 export type Producers = components['schemas']['Producers'];
 export type Pruning = components['schemas']['Pruning'];
+export type Question = components['schemas']['Question'];
 export type ReadInstances = components['schemas']['ReadInstances'];
 export type ReadView = components['schemas']['ReadView'];
 export type Reader = components['schemas']['Reader'];
@@ -5750,6 +5879,7 @@ export type UpstreamRunInfo = components['schemas']['UpstreamRunInfo'];
 export type UpstreamRuns = components['schemas']['UpstreamRuns'];
 export type Usage = components['schemas']['Usage'];
 export type UsageTotals = components['schemas']['UsageTotals'];
+export type Use = components['schemas']['Use'];
 export type Usual = components['schemas']['Usual'];
 export type VersionDetail = components['schemas']['VersionDetail'];
 export type VersionDiff = components['schemas']['VersionDiff'];
@@ -5764,11 +5894,13 @@ export type WantedReplay = components['schemas']['WantedReplay'];
 export type WantedRules = components['schemas']['WantedRules'];
 export type WantedSecret = components['schemas']['WantedSecret'];
 export type WantedWork = components['schemas']['WantedWork'];
+export type Warned = components['schemas']['Warned'];
 export type Warning = components['schemas']['Warning'];
 export type WarningCount = components['schemas']['WarningCount'];
 export type Wave = components['schemas']['Wave'];
 export type WayEdge = components['schemas']['WayEdge'];
 export type WayNode = components['schemas']['WayNode'];
+export type WhatIf = components['schemas']['WhatIf'];
 export type Work = components['schemas']['Work'];
 export type WrittenVersion = components['schemas']['WrittenVersion'];
 export type Wrong = components['schemas']['Wrong'];
@@ -7574,6 +7706,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BadRunRepair"];
+                };
+            };
+        };
+    };
+    ApiV2WhatifAskWhatif: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Question"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhatIf"];
                 };
             };
         };

@@ -40,7 +40,7 @@ _DIALECTS = {
 Parts = tuple[str, ...]
 
 
-class _Table(msgspec.Struct, frozen=True):
+class JobTable(msgspec.Struct, frozen=True):
     """A dataset a job reported, under all its names."""
 
     id: uuid.UUID
@@ -52,13 +52,21 @@ class _Table(msgspec.Struct, frozen=True):
         return [_parts(name) for name in self.names]
 
 
+class JobText(msgspec.Struct, frozen=True):
+    """A job's SQL, and the datasets it touches."""
+
+    query: str
+    dialect: str
+    tables: tuple[JobTable, ...]
+
+
 class _Work(msgspec.Struct, frozen=True):
     """One job's SQL, and what its tables can be. `outputs`: the datasets that wait for column lineage."""
 
     job: uuid.UUID
     query: str
     dialect: str
-    tables: tuple[_Table, ...]
+    tables: tuple[JobTable, ...]
     outputs: tuple[uuid.UUID, ...]
 
 
@@ -90,7 +98,7 @@ async def _left_out(
     """
     targets = {target for job, target in reported.fields if job != target}
     schemas = await facet_store.of_owners(connection, targets, ("schema",), moment.as_of) if targets else {}
-    columns = {target: {name.lower() for name in _columns(told["schema"])} for target, told in schemas.items()}
+    columns = {target: {name.lower() for name in top_columns(told["schema"])} for target, told in schemas.items()}
     found = {}
     for pair, fields in reported.fields.items():
         missing = columns.get(pair[1], set()) - {field.lower() for field in fields}
@@ -107,21 +115,30 @@ async def _parsed_edges(
     for job, output in pairs:
         if job != output:
             waiting[job].add(output)
-    texts = await _texts(connection, waiting.keys(), moment)
-    jobs = sorted(texts)[:_MOST_JOBS]
-    if not jobs:
-        return []
+    work = [
+        _Work(job, text.query, text.dialect, text.tables, tuple(sorted(waiting[job])))
+        for job, text in (await job_texts(connection, waiting.keys(), moment)).items()
+    ]
+    return await asyncio.get_running_loop().run_in_executor(sql_thread(), _read, work) if work else []
+
+
+async def job_texts(connection: Connection, jobs: Collection[uuid.UUID], moment: Moment) -> dict[uuid.UUID, JobText]:
+    """Return the SQL of these jobs with the tables they touch, of those that reported any; of at most 500 jobs."""
+    texts = await _texts(connection, jobs, moment)
+    chosen = sorted(texts)[:_MOST_JOBS]
+    if not chosen:
+        return {}
     touched: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
     for direction in ("in", "out"):
-        for edge in await edge_store.at_jobs(connection, jobs, direction, moment):
+        for edge in await edge_store.at_jobs(connection, chosen, direction, moment):
             touched[edge.job].add(edge.dataset)
-    tables = await _tables(connection, {id_ for ids in touched.values() for id_ in ids}, moment)
-    work = []
-    for job in jobs:
+    tables = await load_tables(connection, {id_ for ids in touched.values() for id_ in ids}, moment)
+    found = {}
+    for job in chosen:
         query, dialect = texts[job]
         mine = tuple(tables[id_] for id_ in sorted(touched[job]) if id_ in tables)
-        work.append(_Work(job, query, dialect or _guessed(mine), mine, tuple(sorted(waiting[job]))))
-    return await asyncio.get_running_loop().run_in_executor(_reader(), _read, work)
+        found[job] = JobText(query, dialect or guess_dialect(mine), mine)
+    return found
 
 
 async def _texts(
@@ -133,7 +150,7 @@ async def _texts(
     job, and its statements of the jobs below.
     """
     told = await facet_store.of_owners(connection, jobs, ("sql",), moment.as_of)
-    found = {job: _sql(facets["sql"]) for job, facets in told.items()}
+    found = {job: decode_sql(facets["sql"]) for job, facets in told.items()}
     below = await edge_store.children(connection, [job for job in jobs if job not in told])
     children = [child for some in below.values() for child in some]
     if children:
@@ -144,7 +161,7 @@ async def _texts(
         scripts = await facet_store.of_owners(connection, set(children) - touching, ("sql",), moment.as_of)
         for job, some in below.items():
             ordered = sorted((one for one in some if one in scripts), key=lambda one: _numbered(rows[one].name))
-            read = [_sql(scripts[one]["sql"]) for one in ordered]
+            read = [decode_sql(scripts[one]["sql"]) for one in ordered]
             script = ";\n".join(query.rstrip().rstrip(";") for query, _ in read if query)
             if len(script) <= _LONGEST:
                 found[job] = script, next((dialect for _, dialect in read if dialect), "")
@@ -156,18 +173,18 @@ def _numbered(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]
 
 
-async def _tables(connection: Connection, ids: Collection[uuid.UUID], moment: Moment) -> dict[uuid.UUID, _Table]:
+async def load_tables(connection: Connection, ids: Collection[uuid.UUID], moment: Moment) -> dict[uuid.UUID, JobTable]:
     rows = await node_store.by_ids(connection, ids)
     others = await names.aliases(connection, ids)
     schemas = await facet_store.of_owners(connection, ids, ("schema",), moment.as_of)
     found = {}
     for id_, row in rows.items():
-        columns = _columns(schemas[id_]["schema"]) if id_ in schemas else ()
-        found[id_] = _Table(id_, (DatasetName(row.namespace, row.name), *others.get(id_, ())), columns)
+        columns = top_columns(schemas[id_]["schema"]) if id_ in schemas else ()
+        found[id_] = JobTable(id_, (DatasetName(row.namespace, row.name), *others.get(id_, ())), columns)
     return found
 
 
-def _columns(schema: bytes) -> tuple[str, ...]:
+def top_columns(schema: bytes) -> tuple[str, ...]:
     """Return the columns at the top: columns nested in them are addressed through them."""
     try:
         told = [field.name for field in known.schema(schema)]
@@ -177,7 +194,7 @@ def _columns(schema: bytes) -> tuple[str, ...]:
     return tuple(name for name in told if name.rpartition(".")[0] not in top)
 
 
-def _sql(body: bytes) -> tuple[str, str]:
+def decode_sql(body: bytes) -> tuple[str, str]:
     try:
         told: Any = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -188,7 +205,7 @@ def _sql(body: bytes) -> tuple[str, str]:
     return query, dialect if isinstance(dialect, str) else ""
 
 
-def _guessed(tables: Iterable[_Table]) -> str:
+def guess_dialect(tables: Iterable[JobTable]) -> str:
     for table in tables:
         for name in table.names:
             scheme = name.namespace.split(":", 1)[0].lower()
@@ -198,14 +215,14 @@ def _guessed(tables: Iterable[_Table]) -> str:
 
 
 @cache
-def _reader() -> ThreadPoolExecutor:
+def sql_thread() -> ThreadPoolExecutor:
     """Return the executor of one thread that reads SQL: a hard text must not keep the server from answering others, and
     the engine's memory has one user."""
     return ThreadPoolExecutor(1, "sql")
 
 
 @cache
-def _engine() -> Any:
+def sql_engine() -> Any:
     """The SQL engine, loaded when the first job needs it: it is heavy."""
     from headwater.columns.cache import Cache
 
@@ -222,9 +239,9 @@ def _edges_of(work: _Work) -> list[ColumnEdge]:
 
     catalog = Catalog({parts: table.columns for table in work.tables for parts in table.parts if table.columns}, "")
     try:
-        statements = _engine().analyse(work.query, work.dialect, catalog.of(work.dialect))
+        statements = sql_engine().analyse(work.query, work.dialect, catalog.of(work.dialect))
     except ValueError:  # an unknown dialect: the plain one reads most of it
-        statements = _engine().analyse(work.query, "", catalog)
+        statements = sql_engine().analyse(work.query, "", catalog)
     found: dict[ColumnEdge, None] = {}
     renamed = _final_names(statements)
     for flow in composed(statements):
@@ -254,7 +271,7 @@ def _final_names(statements: Iterable[Any]) -> dict[Parts, Parts]:
 
 
 def _edges(work: _Work, target: uuid.UUID, field: str, one: Any) -> Iterable[ColumnEdge]:
-    source = _match(one.table, work.tables)
+    source = match_table(one.table, work.tables)
     if source is None or one.field == "*":
         return
     for kind in one.transformations:
@@ -269,14 +286,14 @@ def _target(table: Parts | None, work: _Work) -> uuid.UUID | None:
     """The output a flow goes into; a bare query's is the job's only output (dbt sends the query of a model so)."""
     if table is None:
         return work.outputs[0] if len(work.outputs) == 1 else None
-    found = _match(table, work.tables)
+    found = match_table(table, work.tables)
     return found.id if found is not None and found.id in work.outputs else None
 
 
-def _match(table: Parts, tables: Iterable[_Table]) -> _Table | None:
+def match_table(table: Parts, tables: Iterable[JobTable]) -> JobTable | None:
     """The one dataset whose name ends as the table's does (or the other way round); None when none or several do."""
     wanted = tuple(part.lower() for part in table)
-    fitting: dict[uuid.UUID, tuple[int, _Table]] = {}
+    fitting: dict[uuid.UUID, tuple[int, JobTable]] = {}
     for one in tables:
         for parts in one.parts:
             shared = min(len(parts), len(wanted))

@@ -22,6 +22,12 @@ _SILENT = frozenset(
 )
 _VERBS = frozenset("ADD DROP RENAME CHANGE MODIFY ALTER REPLACE SET UNSET OWNER SWAP".split())
 _ENDS = frozenset("CASCADE RESTRICT PURGE FORCE INVALIDATE CONSTRAINTS CONTINUE CHECKPOINT NOT VALID".split())
+_NO_TYPE = frozenset(
+    "SET DROP NOT NULL DEFAULT COMMENT ADD UNSET FIRST AFTER RENAME REMOVE VISIBLE INVISIBLE ENCRYPT".split()
+)
+_BEHIND_TYPE = frozenset("USING COLLATE NOT NULL DEFAULT COMMENT FIRST AFTER ENCODE CONSTRAINT CHECK PRIMARY ;".split())
+_BARE_TYPES = frozenset({"tsql", "fabric"})
+"""Dialects in which the type follows ALTER COLUMN and the name without a word between."""
 _TABLE_NAMES_ALONE = frozenset({"mysql", "doris", "starrocks"})
 
 
@@ -193,7 +199,12 @@ class _Reader:
         if phrase.word(place) in _NO_COLUMN:
             return
         place = self.skip(place, "COLUMN", "COLUMNS", "IF", "EXISTS")
-        if phrase.word(place) == "(" or not phrase.is_name(place):
+        if phrase.word(place) == "(":  # Oracle's `MODIFY (a number, b date)`
+            for start, stop in phrase.entries(place + 1, phrase.closing(place)):
+                if phrase.is_name(start) and (kind := self.kind(verb, start + 1, stop)):
+                    self.edits.append(("retype", [self.column(start), kind], None))
+            return
+        if not phrase.is_name(place):
             return
         old = self.column(place)
         at = place + 1
@@ -206,3 +217,23 @@ class _Reader:
         where = self.where(at, end)
         if where is not None:
             self.edits.append(("move", [old], where))
+        if kind := self.kind(verb, at, end):
+            self.edits.append(("retype", [old, kind], None))
+
+    def kind(self, verb: str, place: int, end: int) -> str:
+        """The type that a column gets, as it is written; "" if it keeps its own."""
+        phrase = self.phrase
+        if verb == "CHANGE":
+            place += 1
+        if phrase.word(place) == "SET" and phrase.word(place + 1) == "DATA":
+            place += 2
+        if phrase.word(place) == "TYPE":
+            place += 1
+        elif phrase.word(place) in _NO_TYPE or (verb == "ALTER" and phrase.context.rule.parser not in _BARE_TYPES):
+            return ""
+        words: list[str] = []
+        for at in range(place, min(end, phrase.size)):
+            if phrase.words[at] in _BEHIND_TYPE:
+                break
+            words.append(phrase.tokens[at].text)
+        return " ".join(words).replace(" ( ", "(").replace(" )", ")").replace(" ,", ",").lower()

@@ -6,7 +6,7 @@ from headwater.columns import form
 from headwater.columns.catalog import Schema
 from headwater.columns.resolving.relation import Column, Rows
 from headwater.columns.resolving.resolver import Resolver
-from headwater.columns.result import Change, TableName
+from headwater.columns.result import Change, ColumnEdit, TableName
 from headwater.columns.session import Session
 
 
@@ -54,7 +54,8 @@ class Changes:
                 self.teller.resolver.display_name(other_key) if other_parts else None,
             )
             if action != "DECLARE":  # A variable ends with its batch.
-                self.teller.result.changes.append(Change(action, name, other, what.temporary))
+                edits = column_edits(what.edits) if parts == what.changes[0][1] else ()
+                self.teller.result.changes.append(Change(action, name, other, what.temporary, edits))
             if action in {"CREATE", "CLONE", "LIKE", "DECLARE"}:
                 schema = None
                 if what.columns:
@@ -121,7 +122,7 @@ class Changes:
             for edit, names, _ in edits:
                 if edit == "rename" and names[0] in fields:
                     fields[names[1]] = fields.pop(names[0])
-                elif edit != "move":
+                elif edit not in {"move", "retype"}:
                     for one in names:
                         fields.pop(one, None)
             schema = Schema(name, listed, self.teller.resolver.rule.parser, own, "", fields)
@@ -132,6 +133,8 @@ class Changes:
 def edited(columns: list[str] | None, edits: list[form.Edit]) -> list[str] | None:
     """The columns of a table after the edits, None when they are not known."""
     for what, names, after in edits:
+        if what == "retype":
+            continue
         if what == "replace":
             columns = list(names)
         elif what == "unknown" or columns is None:
@@ -145,6 +148,22 @@ def edited(columns: list[str] | None, edits: list[form.Edit]) -> list[str] | Non
                 place = len(columns) if after is None else 0 if after == "" else _behind(columns, after)
                 columns[place:place] = names
     return columns
+
+
+_TOLD = {"add": "ADD", "drop": "DROP", "replace": "REPLACE"}
+
+
+def column_edits(edits: list[form.Edit]) -> tuple[ColumnEdit, ...]:
+    """What ALTER does to columns, each by itself. Where a column stands is left out; what was not understood is UNKNOWN, of no column."""
+    found: list[ColumnEdit] = []
+    for what, names, _ in edits:
+        if what in {"rename", "retype"}:
+            found.append(ColumnEdit(what.upper(), names[0], names[1]))
+        elif what == "unknown":
+            found.append(ColumnEdit("UNKNOWN", ""))
+        elif what in _TOLD:
+            found += [ColumnEdit(_TOLD[what], name) for name in names]
+    return tuple(found)
 
 
 def _behind(columns: list[str], name: str) -> int:

@@ -47,7 +47,7 @@ def daily(executions: DataFrame) -> DataFrame:
         F.min("started_at").alias("first_at"),
         F.max(F.struct("started_at", "query_id")).alias("last"),
         starts("started_at").alias("starts"),
-        *(F.try_sum(name).alias(name) for name in SUMMED),
+        *(F.try_sum(name).try_cast(DAILY.schema[name].dataType).alias(name) for name in SUMMED),
         *(exact_sum(name).alias(name) for name in _EXACT),
     )
     told = {name: f"common.{name}" for name in GROUPED} | {

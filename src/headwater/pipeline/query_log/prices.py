@@ -36,7 +36,7 @@ MONEY: Final = "decimal(28,9)"
 """Money is kept to nine places: a byte at list price is not nothing, and sums do not depend on an order."""
 
 _HOUR = 3_600_000
-_TIME: Final = "decimal(20,6)"
+_TIME: Final = "decimal(25,6)"
 _MOST = 10**8
 # Rate: the column it is of, and how much of the column one unit is.
 RATES: Final[Mapping[str, tuple[str, int]]] = {

@@ -31,7 +31,7 @@ WHOLE: Final = LongType()
 REAL: Final = DoubleType()
 EXACT: Final = DecimalType(28, 9)
 # Milliseconds, to the nanosecond: a statement of 0.4 ms that runs a million times is 400 seconds, and 0 if it is rounded first.
-MILLIS: Final = DecimalType(18, 6)
+MILLIS: Final = DecimalType(25, 6)
 MILLIS_SUM: Final = DecimalType(28, 6)
 TIME: Final = TimestampType()
 TIMES: Final = ArrayType(TimestampType())
@@ -239,17 +239,8 @@ DAILY: Final = Table(
         last_query_id=(TEXT,),
     ),
     (
-        "day",
-        "source",
-        "namespace",
-        "shape_id",
-        "place",
-        "actor",
-        "actor_kind",
-        "tool",
-        "tool_asset",
-        "job_namespace",
-        "job_name",
+        *("day", "source", "namespace", "shape_id", "place"),
+        *("actor", "actor_kind", "tool", "tool_asset", "job_namespace", "job_name"),
     ),
     DAY,
 )

@@ -68,8 +68,8 @@ export function PruningTab({ search, change }: UsageTabProps) {
   );
   return (
     <Answered of={list} lines={8}>
-      {({ total, waves, datasets, money_month, measured_at }) =>
-        measured_at === null && total === 0 ? (
+      {({ total, waves, datasets, money_month, measured_at, blocked, blocked_total }) =>
+        measured_at === null && total === 0 && blocked_total === 0 ? (
           <NotMeasured />
         ) : (
           <>
@@ -96,6 +96,22 @@ export function PruningTab({ search, change }: UsageTabProps) {
               onState={change}
               empty={<Empty title="Every dataset is used" />}
             />
+            {blocked.length > 0 && (
+              <Section title="In use outside of the log" beside={count(blocked_total)}>
+                <ul>
+                  {blocked.map((one) => (
+                    <li key={one.id}>
+                      <NodeLink id={one.id} />: {one.uses.map((use) => `${use.kind} ${use.by}`).join(", ")}
+                      {one.uses[0]?.last_used_at && (
+                        <>
+                          , last <When at={one.uses[0].last_used_at} />
+                        </>
+                      )}
+                    </li>
+                  ))}
+                </ul>
+              </Section>
+            )}
           </>
         )
       }

@@ -163,7 +163,7 @@ def _columns() -> dict[str, Column]:
         "rows_written": F.col("rows_written"),
         "bytes_written": F.col("audit.bytes_written").try_cast("bigint"),
         **{name: F.when(~script, either(name, "bigint")) for name in ("bytes_read", "bytes_billed")},
-        "slot_ms": F.when(~script, either("slot_ms", "decimal(18,6)")),
+        "slot_ms": F.when(~script, either("slot_ms", "decimal(25,6)")),
         "cache_hit": either("cache_hit", "boolean"),
         "told_reads": reads,
         "told_writes": F.coalesce(kept, F.when(reads.isNotNull(), F.array().cast("array<string>"))),

@@ -33,7 +33,7 @@ TIME: Final = TimestampType()
 WHOLE: Final = LongType()
 REAL: Final = DoubleType()
 TRUTH: Final = BooleanType()
-MILLIS: Final = DecimalType(18, 6)
+MILLIS: Final = DecimalType(25, 6)
 
 PAIRS: Final = "array<struct<key:string,value:string>>"
 OBJECT: Final = "map<string,string>"

@@ -1,0 +1,223 @@
+"""The spread of a change over datasets, columns and jobs, a hop at a time; a fixed number of statements for each hop.
+
+Three things spread. A change of a table's form meets the jobs that touch the table: each is judged by its text (`verdicts`), or by its reported
+columns. A view that breaks is gone, and so meets its own readers. Everything else that a job makes holds other values, column by column.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from headwater.answer.lineage import inferred
+from headwater.answer.whatif.verdicts import BREAKS, CHANGES, NOTHING, ORDER, Edit, Verdict, judge
+from headwater.model.lineage import ColumnEdge, Edge
+from headwater.store.database import Connection
+from headwater.store.lineage import edges as edge_store
+from headwater.store.lineage.edges import Moment
+
+ROWS: Final = ""
+"""The column that stands for all rows of a dataset."""
+GONE: Final = Edit("drop_table")
+_NOW: Final = Moment()
+Column = tuple[uuid.UUID, str]
+
+
+class Reached(msgspec.Struct, frozen=True):
+    """A column that the change reaches. `kind`: direct, indirect (only a filter, a join, an order), unknown; `masked`: on every way to it.
+    `because`: the column before it, None of a changed one; `job`: between them.
+    """
+
+    kind: str
+    masked: bool
+    severity: str
+    hop: int
+    because: Column | None = None
+    job: uuid.UUID | None = None
+
+
+class Spread:
+    """`columns`: all that are reached. `jobs`: the verdict on each that notices. `gone`: views that break, by the job that defines them.
+    `hidden`: datasets past the limit, whose own readers were not looked at.
+    """
+
+    def __init__(self) -> None:
+        self.columns: dict[Column, Reached] = {}
+        self.jobs: dict[uuid.UUID, Verdict] = {}
+        self.gone: dict[uuid.UUID, uuid.UUID] = {}
+        self.hidden = 0
+
+
+async def spread(
+    connection: Connection,
+    edits: Mapping[uuid.UUID, list[Edit]],
+    columns: Mapping[uuid.UUID, Collection[str]],
+    most: int,
+) -> Spread:
+    """Follow these changes of tables down. `columns`: those each table has. `most`: datasets that are looked at."""
+    found = Spread()
+    forms: dict[uuid.UUID, list[Edit]] = {}
+    fresh: dict[uuid.UUID, set[str]] = {}
+    for dataset, some in edits.items():
+        forms[dataset] = [edit for edit in some if edit.action != "values"]
+        touched = _touched(some, columns.get(dataset, ()))
+        fresh[dataset] = touched
+        for column in touched:
+            found.columns[dataset, column] = Reached("direct", False, NOTHING, 0)
+    seen = 0
+    hop = 0
+    while fresh:
+        hop += 1
+        level = dict(list(fresh.items())[: max(0, most - seen)])
+        found.hidden += len(fresh) - len(level)
+        seen += len(level)
+        step = _Step(connection, found, hop)
+        await step.load(level, forms)
+        await step.judge(level, forms)
+        fresh, forms = step.next(level)
+    return found
+
+
+def _touched(edits: Iterable[Edit], columns: Collection[str]) -> set[str]:
+    found: set[str] = set()
+    for edit in edits:
+        if edit.action == "add_column":
+            continue
+        found |= {edit.column} if edit.column else {*columns, ROWS}
+    return found
+
+
+class _Step:
+    """One hop from the datasets of a level: their jobs, and what these make."""
+
+    def __init__(self, connection: Connection, found: Spread, hop: int) -> None:
+        self._connection, self._found, self._hop = connection, found, hop
+        self._reads: list[Edge] = []
+        self._writes: dict[uuid.UUID, set[uuid.UUID]] = {}
+        self._edges: dict[tuple[uuid.UUID, uuid.UUID], list[ColumnEdge]] = {}
+        self._verdicts: dict[uuid.UUID, Verdict] = {}
+
+    async def load(self, level: Mapping[uuid.UUID, set[str]], forms: Mapping[uuid.UUID, list[Edit]]) -> None:
+        """Fetch the edges of the level's datasets; of tables whose form changes also who writes them."""
+        connection = self._connection
+        self._reads = await edge_store.at_datasets(connection, level, "in", _NOW)
+        self._writers = await edge_store.at_datasets(connection, [one for one in level if forms.get(one)], "out", _NOW)
+        jobs = {edge.job for edge in self._reads}
+        for edge in await edge_store.at_jobs(connection, jobs, "out", _NOW):
+            self._writes.setdefault(edge.job, set()).add(edge.dataset)
+        pairs = [(job, target) for job, targets in self._writes.items() for target in targets]
+        for column in await inferred.column_edges(connection, pairs, _NOW):
+            self._edges.setdefault((column.job, column.target), []).append(column)
+
+    async def judge(self, level: Mapping[uuid.UUID, set[str]], forms: Mapping[uuid.UUID, list[Edit]]) -> None:
+        """Say what each job notices of the change of each dataset it touches."""
+        edges = [*self._reads, *self._writers]
+        texts = await inferred.job_texts(self._connection, {edge.job for edge in edges}, _NOW)
+        for edge in edges:
+            if forms.get(edge.dataset):
+                await self._add(edge, forms[edge.dataset], texts)
+                continue
+            columns = sorted(level[edge.dataset] - {ROWS})
+            if ROWS in level[edge.dataset] or not columns:
+                self._note(edge.job, Verdict(CHANGES, "it reads what holds other values", ("*",)))
+            else:
+                await self._add(edge, [Edit("values", column) for column in columns], texts)
+
+    async def _add(self, edge: Edge, edits: list[Edit], texts: Mapping[uuid.UUID, "inferred.JobText"]) -> None:
+        text = texts.get(edge.job)
+        mine = {one.id: one for one in text.tables} if text else {}
+        if text is None or edge.dataset not in mine:
+            self._note(edge.job, self._by_columns(edge, edits))
+            return
+        work = (text.query, text.dialect, text.tables, mine[edge.dataset], edits)
+        verdict = await asyncio.get_running_loop().run_in_executor(inferred.sql_thread(), judge, *work)
+        self._note(edge.job, verdict)
+
+    def _by_columns(self, edge: Edge, edits: list[Edit]) -> Verdict:
+        """A job without SQL: what it reported of columns; without that, it may use any."""
+        reported = [
+            one
+            for target in self._writes.get(edge.job, ())
+            for one in self._edges.get((edge.job, target), ())
+            if one.source == edge.dataset
+        ]
+        named = {one.source_field.lower() for one in reported}
+        found = Verdict()
+        for edit in edits:
+            used = not edit.column or not reported or edit.column.lower() in named
+            if edit.action == "add_column" or not used:
+                continue
+            severity = CHANGES if edit.action in {"swap_table", "retype_column", "values"} else BREAKS
+            reason = "it reports that it uses the column" if reported else "it does not report which columns it uses"
+            if not edit.column:
+                reason = "it uses the table"
+            sure = bool(reported) or not edit.column
+            found = found.worst(Verdict(severity, reason, (edit.column or "*",), certain=sure))
+        return found
+
+    def _note(self, job: uuid.UUID, verdict: Verdict) -> None:
+        self._verdicts[job] = verdict.worst(self._verdicts.get(job, Verdict()))
+        if verdict.severity:
+            self._found.jobs[job] = verdict.worst(self._found.jobs.get(job, Verdict()))
+
+    def next(
+        self, level: Mapping[uuid.UUID, set[str]]
+    ) -> tuple[dict[uuid.UUID, set[str]], dict[uuid.UUID, list[Edit]]]:
+        """The datasets of the next hop: views that are gone, and columns that are reached for the first time."""
+        fresh: dict[uuid.UUID, set[str]] = {}
+        forms: dict[uuid.UUID, list[Edit]] = {}
+        for edge in self._reads:
+            for target in self._writes.get(edge.job, ()):
+                if target == edge.dataset:
+                    continue
+                verdict = self._verdicts.get(edge.job, Verdict())
+                if verdict.is_view and verdict.severity == BREAKS and target not in self._found.gone:
+                    self._found.gone[target] = edge.job
+                    forms[target] = [GONE]
+                    fresh.setdefault(target, set()).add(ROWS)
+                reached = self._reached(edge, target, level[edge.dataset])
+                fresh.setdefault(target, set()).update(
+                    column for column in reached if self._reach(target, column, reached[column])
+                )
+        return {dataset: columns for dataset, columns in fresh.items() if columns or dataset in forms}, forms
+
+    def _reached(self, edge: Edge, target: uuid.UUID, columns: set[str]) -> dict[str, Reached]:
+        """The target's columns that the job makes of these columns; all of them where it reports none, or where it makes nothing any more."""
+        verdict = self._verdicts.get(edge.job, Verdict())
+        severity = verdict.severity if verdict.severity in {BREAKS, CHANGES} else CHANGES
+        edges = self._edges.get((edge.job, target), [])
+        lower = {column.lower(): column for column in columns}
+        found: dict[str, Reached] = {}
+        for one in edges:
+            if one.source != edge.dataset or not (
+                one.source_field.lower() in lower or ROWS in columns or not one.source_field
+            ):
+                continue
+            source = (
+                edge.dataset,
+                lower.get(one.source_field.lower(), ROWS if ROWS in columns else next(iter(columns), ROWS)),
+            )
+            kind = "indirect" if one.transformation is not None and one.transformation.type == "INDIRECT" else "direct"
+            masked = one.transformation is not None and one.transformation.masking
+            new = Reached(kind, masked, severity, self._hop, source, edge.job)
+            old = found.get(one.target_field)
+            if old is None or (old.kind, old.masked) > (new.kind, new.masked):
+                found[one.target_field] = new
+        if not any(one.source == edge.dataset for one in edges) and not (
+            verdict.severity == NOTHING and edge.job in self._verdicts
+        ):
+            source = (edge.dataset, ROWS if ROWS in columns else next(iter(sorted(columns)), ROWS))
+            found[ROWS] = Reached("unknown", False, severity, self._hop, source, edge.job)
+        return found
+
+    def _reach(self, target: uuid.UUID, column: str, reached: Reached) -> bool:
+        """Note it; return whether it is reached for the first time. A worse severity of a known one is noted and not followed again."""
+        old = self._found.columns.get((target, column))
+        if old is None:
+            self._found.columns[target, column] = reached
+            return True
+        if ORDER.index(reached.severity) > ORDER.index(old.severity) and old.because is not None:
+            self._found.columns[target, column] = msgspec.structs.replace(old, severity=reached.severity)
+        return False

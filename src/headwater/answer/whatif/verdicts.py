@@ -1,0 +1,262 @@
+"""One statement under a change of a table that it touches: does it break, give other values, or not notice? Pure: the text, the schemas, the change.
+
+The statement is read twice, with the columns as they are and as they would be. A name that is resolved before and not after breaks it. A column that
+only a `*` named is gone from the result, which is another value. Where the text cannot be read whole the verdict says so (`certain`).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from headwater.answer.lineage.inferred import JobTable, match_table, sql_engine
+from headwater.answer.whatif.changes import Action
+
+BREAKS, CHANGES, COSMETIC, NOTHING = "breaks", "changes_values", "cosmetic", ""
+ORDER: Final = (NOTHING, COSMETIC, CHANGES, BREAKS)
+"""From no effect to the worst."""
+# Views of these know their tables and columns by number: they follow a new name, and refuse a new type.
+_BY_NUMBER: Final = frozenset({"postgres", "redshift", "materialize", "risingwave"})
+_IDENTITY: Final = 1
+_CLASSES: Final = {
+    **dict.fromkeys(("int", "integer", "bigint", "smallint", "tinyint", "int2", "int4", "int8", "int64", "long", "short", "serial"), "whole"),
+    **dict.fromkeys(("numeric", "decimal", "number", "float", "float4", "float8", "float64", "double", "real", "bignumeric"), "real"),
+    **dict.fromkeys(("text", "varchar", "char", "character", "string", "nvarchar", "bpchar", "clob", "name"), "text"),
+    **dict.fromkeys(("date", "timestamp", "timestamptz", "datetime", "time", "timestamp_ntz", "timestamp_ltz", "timestamp_tz"), "time"),
+}  # fmt: skip
+_WIDER: Final = (
+    ("tinyint", "smallint", "short", "int2", "int", "integer", "int4", "bigint", "int8", "int64", "long"),
+    ("real", "float4", "float", "double", "float8", "float64"),
+    ("char", "character", "bpchar", "varchar", "nvarchar", "text", "string"),
+    ("date", "timestamp", "datetime"),
+)  # fmt: skip
+
+
+class Edit(msgspec.Struct, frozen=True):
+    """A change of the one table under question. `old_type`: of a retyped column, as far as it is known."""
+
+    action: Action
+    column: str = ""
+    to: str = ""
+    old_type: str = ""
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """`severity`: breaks, changes_values, cosmetic, or "". `columns`: of the changed table that it uses. `kind`: of the statement."""
+
+    severity: str = NOTHING
+    reason: str = ""
+    columns: tuple[str, ...] = ()
+    kind: str = ""
+    is_view: bool = False
+    certain: bool = True
+
+    def worst(self, other: "Verdict") -> "Verdict":
+        """Both together: the worse severity with its reason, and the columns of both."""
+        first = self if ORDER.index(self.severity) >= ORDER.index(other.severity) else other
+        columns = tuple(sorted({*self.columns, *other.columns}))
+        return msgspec.structs.replace(first, columns=columns, is_view=self.is_view or other.is_view)
+
+
+def judge(query: str, dialect: str, tables: Sequence[JobTable], changed: JobTable, edits: Sequence[Edit]) -> Verdict:
+    """The verdict on a job's text. `tables`: all that the job touches, with their columns as they are; `changed`: that of them that changes."""
+    from headwater.columns.catalog import Catalog
+
+    def read(columns: Sequence[str]) -> list[Any]:
+        known = {
+            parts: columns if table.id == changed.id else table.columns for table in tables for parts in table.parts
+        }
+        catalog = Catalog({parts: some for parts, some in known.items() if some}, "")
+        try:
+            return list(sql_engine().analyse(query, dialect, catalog.of(dialect)))
+        except ValueError:
+            return list(sql_engine().analyse(query, "", catalog))
+
+    before = read(changed.columns)
+    after = read(after_edits(changed.columns, edits)) if changed.columns else before
+    found = Verdict()
+    for old, new in zip(before, after, strict=False):
+        for edit in edits:
+            found = found.worst(_Reading(old, new, dialect, tables, changed).verdict(edit))
+    return found
+
+
+def sql_statements(query: str, dialect: str) -> list[Any]:
+    """The statements of a text. Raises ValueError for an unknown dialect."""
+    return list(sql_engine().analyse(query, dialect))
+
+
+def after_edits(columns: Sequence[str], edits: Sequence[Edit]) -> tuple[str, ...]:
+    """The columns of the table after the change."""
+    found = list(columns)
+    for edit in edits:
+        place = next((at for at, name in enumerate(found) if name.lower() == edit.column.lower()), None)
+        if edit.action == "add_column" and place is None:
+            found.append(edit.column)
+        elif place is not None and edit.action == "drop_column":
+            del found[place]
+        elif place is not None and edit.action == "rename_column":
+            found[place] = edit.to
+    return tuple(found)
+
+
+def is_wider(old: str, new: str) -> bool:
+    """Return whether every value of the old type is one of the new type, as it is."""
+    before, after = (text.lower().split("(")[0].strip() for text in (old, new))
+    before, after = (text.removesuffix(" varying").removesuffix(" precision") for text in (before, after))
+    if before == after:
+        sizes = [
+            [int(part) for part in text.partition("(")[2].rstrip(") ").split(",") if part.strip().isdigit()]
+            for text in (old, new)
+        ]
+        return not sizes[1] or (bool(sizes[0]) and all(a <= b for a, b in zip(*sizes, strict=False)))
+    return any(
+        before in ladder and after in ladder and ladder.index(before) <= ladder.index(after) for ladder in _WIDER
+    )
+
+
+def class_of(kind: str) -> str:
+    """The family of a type: whole, real, text, time, or the type's own name."""
+    name = kind.lower().split("(")[0].strip().removesuffix(" varying").removesuffix(" precision").split(" ")[0]
+    return _CLASSES.get(name, name)
+
+
+class _Reading:
+    """One statement, read with the columns as they are (`old`) and as they would be (`new`)."""
+
+    def __init__(self, old: Any, new: Any, dialect: str, tables: Sequence[JobTable], changed: JobTable) -> None:
+        self.old, self.new, self.dialect, self.tables, self.changed = old, new, dialect, tables, changed
+        self.is_view = "VIEW" in old.kind and old.kind.startswith("CREATE")
+
+    def verdict(self, edit: Edit) -> Verdict:
+        """Return the effect of one change on the statement: of the table as a whole, or of a column."""
+        reads = any(self._is_changed(table) for table in self.old.reads)
+        writes = any(self._is_changed(table) for table in self.old.writes)
+        unread = self.old.level in {"nothing", "tables"}
+        found = Verdict(kind=self.old.kind)
+        if not reads and not writes:
+            found = self._made(BREAKS, "its text could not be read", certain=False) if unread else found
+        elif reads or not self._remakes():
+            if edit.action in {"drop_table", "rename_table", "swap_table"}:
+                found = self._of_table(edit, "it reads the table" if reads else "it writes the table")
+            elif edit.action == "unknown" or unread:
+                found = self._made(BREAKS, "what it needs could not be read", certain=False)
+            elif edit.action == "add_column":
+                found = self._added(edit)
+            else:
+                found = self._of_column(edit)
+        return found
+
+    def _of_table(self, edit: Edit, reason: str) -> Verdict:
+        if edit.action == "swap_table":
+            return self._made(CHANGES, "it touches a table that is swapped", ("*",), certain=False)
+        if edit.action == "rename_table" and self.is_view and self.dialect in _BY_NUMBER:
+            return self._made(COSMETIC, "the view follows the new name")
+        return self._made(BREAKS, reason, ("*",))
+
+    def _added(self, edit: Edit) -> Verdict:
+        used = (edit.column,)
+        if missing := self._newly_missing():
+            return self._made(BREAKS, f"{missing} means two columns then", used)
+        if not self._star() or self.is_view:
+            return Verdict(kind=self.old.kind)
+        if self._inserts():
+            return self._made(BREAKS, "its * gives one column more than it inserts", used, certain=False)
+        return self._made(COSMETIC, "its * has one column more", used)
+
+    def _of_column(self, edit: Edit) -> Verdict:
+        column, used = edit.column.lower(), (edit.column,)
+        kinds, written = self._uses(self.old, column), self._writes(self.old, column)
+        if kinds is None and not written:
+            return self._doubted(column, used)
+        if edit.action == "retype_column":
+            return self._retyped(edit, kinds or 0, written)
+        if edit.action == "values":
+            return Verdict(kind=self.old.kind) if kinds is None else self._made(CHANGES, "it uses the column", used)
+        return self._without(edit, written, read=kinds is not None)
+
+    def _doubted(self, column: str, used: tuple[str, ...]) -> Verdict:
+        """No use of the column was found; a name that could not be placed may be one."""
+        doubted = [one for one in self.old.unresolved if column in one.name.lower()]
+        if doubted:
+            return self._made(BREAKS, f"{doubted[0].name} may be the column", used, certain=False)
+        if self._star() and not self.changed.columns:
+            return self._made(CHANGES, "it reads every column", used, certain=False)
+        return Verdict(kind=self.old.kind)
+
+    def _without(self, edit: Edit, written: bool, *, read: bool) -> Verdict:
+        """The column is dropped or has another name."""
+        used, dropped = (edit.column,), edit.action == "drop_column"
+        found = self._made(CHANGES if dropped else COSMETIC, "it reads every column by *", used)
+        if self.is_view:
+            found = self._made(BREAKS, "the view uses the column", used)
+            if not dropped and self.dialect in _BY_NUMBER:
+                found = self._made(COSMETIC, "the view follows the new name", used)
+        elif written and (dropped or self._writes(self.new, edit.column.lower())):
+            found = self._made(BREAKS, "it writes the column", used)
+        elif self._newly_missing() or (read and not self.changed.columns):
+            found = self._made(BREAKS, f"it names {edit.column}", used, certain=bool(self.changed.columns))
+        elif not read:
+            found = Verdict(kind=self.old.kind)
+        elif dropped and self._inserts():
+            found = self._made(BREAKS, "it inserts every column, and there is one less", used, certain=False)
+        return found
+
+    def _inserts(self) -> bool:
+        return any(flow.target is not None for flow in self.old.flows)
+
+    def _retyped(self, edit: Edit, kinds: int, written: bool) -> Verdict:
+        used = (edit.column,)
+        if self.is_view and self.dialect in _BY_NUMBER:
+            return self._made(BREAKS, "the type of a column that a view uses cannot be changed", used)
+        if edit.old_type and is_wider(edit.old_type, edit.to):
+            return self._made(COSMETIC, f"every {edit.old_type} is a {edit.to}", used)
+        same = bool(edit.old_type) and class_of(edit.old_type) == class_of(edit.to)
+        numbers = {class_of(edit.old_type), class_of(edit.to)} <= {"whole", "real"}
+        if same or numbers:
+            return self._made(CHANGES, f"values as {edit.to} may be other ones", used)
+        if written or kinds & ~_IDENTITY or self._inserts():
+            return self._made(BREAKS, f"it uses the column as {edit.old_type or 'another type'}", used, certain=False)
+        return self._made(CHANGES, f"the column comes as {edit.to}", used)
+
+    def _made(self, severity: str, reason: str, columns: tuple[str, ...] = (), *, certain: bool = True) -> Verdict:
+        return Verdict(severity, reason, columns, self.old.kind, self.is_view, certain and self.old.level == "full")
+
+    def _is_changed(self, table: tuple[str, ...] | None) -> bool:
+        if table is None:
+            return False
+        found = match_table(table, self.tables)
+        return found is not None and found.id == self.changed.id
+
+    def _remakes(self) -> bool:
+        """Return whether the statement makes the table itself, and so needs nothing of it: CREATE TABLE, CREATE OR REPLACE."""
+        made = [change.table for change in self.old.changes if change.action in {"CREATE", "CLONE", "LIKE"}]
+        made += [flow.target for flow in self.old.flows if flow.action == "CREATE"]
+        return any(self._is_changed(table) for table in made)
+
+    def _uses(self, statement: Any, column: str) -> int | None:
+        """The kinds of all uses of the column, as bits; None if there is none."""
+        found: int | None = None
+        for flow in statement.flows:
+            inputs = [one for output in flow.columns for one in output.inputs]
+            inputs += [one for output in flow.columns for _, some in output.fields for one in some]
+            for one in (*inputs, *flow.rows):
+                if one.field.split(".")[0].lower() == column and self._is_changed(one.table):
+                    found = (found or 0) | one.kinds
+        return found
+
+    def _writes(self, statement: Any, column: str) -> bool:
+        return any(
+            output.name.lower() == column
+            for flow in statement.flows
+            if flow.action != "DELETE" and self._is_changed(flow.target)
+            for output in flow.columns
+        )
+
+    def _newly_missing(self) -> str:
+        """The first name that is resolved with the columns as they are and not with those after the change."""
+        known = {one.name.lower() for one in self.old.unresolved}
+        return next((one.name for one in self.new.unresolved if one.name.lower() not in known), "")
+
+    def _star(self) -> bool:
+        return "*" in self.old.text

@@ -1,0 +1,187 @@
+"""The effects of a change that is not made yet: columns downstream, jobs and views that break, dashboards, entities, people, and whom to warn."""
+
+import asyncio
+import difflib
+import uuid
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from headwater.answer.lineage import find, inferred
+from headwater.answer.whatif.affected import Dashboard, HitColumn, HitEntity, HitJob, Person, Warned, describe
+from headwater.answer.whatif.changes import Question, TableChange, read_statements, split_target
+from headwater.answer.whatif.spread import spread
+from headwater.answer.whatif.verdicts import ORDER, Edit, sql_statements
+from headwater.errors import Ambiguous, InvalidQuestion, NotFound
+from headwater.model import facets
+from headwater.store.database import Connection, Database
+from headwater.store.history import facets as facet_store
+from headwater.store.lineage.nodes import NodeRow
+
+_MOST_DATASETS = 2_000
+
+
+class AskedChange(msgspec.Struct, frozen=True):
+    """A change that was asked about. `action`: drop_table, rename_table, swap_table, drop_column, rename_column, retype_column, add_column,
+    values (other rows), unknown (an ALTER that could not be read). `old_type`: of a retyped column, null if it is not known.
+    """
+
+    action: str
+    dataset: str
+    column: str | None
+    to: str | None
+    old_type: str | None
+
+
+class WhatIf(msgspec.Struct, kw_only=True):
+    """The answer. `severity`: the worst of all: breaks, changes_values, cosmetic; null if nothing notices.
+
+    `unknown`: tables of the SQL that the server does not know, so that nothing is said of them. `hidden`: datasets past the limit of 2,000, whose
+    readers were not looked at. `views`: those of `jobs` that define a view that will not compile.
+    """
+
+    severity: str | None
+    changes: list[AskedChange]
+    unknown: list[str]
+    columns: list[HitColumn]
+    jobs: list[HitJob]
+    views: list[str]
+    dashboards: list[Dashboard]
+    entities: list[HitEntity]
+    people: list[Person]
+    pipelines: list[Person]
+    warn: list[Warned]
+    hidden: int
+
+
+class _Table(NamedTuple):
+    row: NodeRow
+    types: dict[str, str]
+
+    def spelling(self, column: str) -> str:
+        """The column as the table spells it, whatever its case; as it is given if it is not there."""
+        return next((name for name in self.types if name.lower() == column.lower()), column)
+
+
+async def whatif(database: Database, question: Question) -> WhatIf:
+    """Answer one question. Raises InvalidQuestion for none or several, NotFound and Ambiguous for its names."""
+    given = [name for name in ("sql", "drop", "rename", "retype") if getattr(question, name) is not None]
+    if len(given) != 1:
+        raise InvalidQuestion(f"ask one of sql, drop, rename, retype, not {', '.join(given) or 'nothing'}")
+    found: dict[str, _Table] = {}
+    if question.sql is not None:
+        changes, unknown = await _from_sql(database, question.sql, question.dialect, found)
+    else:
+        changes, unknown = [await _from_option(database, question, found)], []
+    edits: dict[uuid.UUID, list[Edit]] = {}
+    rows: dict[uuid.UUID, _Table] = {}
+    for change in changes:
+        table = found[change.table]
+        rows[table.row.id] = table
+        column = table.spelling(change.column)
+        edits.setdefault(table.row.id, []).append(Edit(change.action, column, change.to, table.types.get(column) or ""))
+    async with database.snapshot() as connection:
+        columns = {id_: list(table.types) for id_, table in rows.items()}
+        reached = await spread(connection, edits, columns, _MOST_DATASETS)
+        told = await describe(connection, reached)
+    asked = [
+        AskedChange(edit.action, rows[id_].row.node_id, edit.column or None, edit.to or None, edit.old_type or None)
+        for id_, some in edits.items()
+        for edit in some
+    ]
+    worst = max((ORDER.index(verdict.severity) for verdict in reached.jobs.values()), default=0)
+    return WhatIf(
+        severity=ORDER[worst] or None, changes=asked, unknown=unknown, hidden=reached.hidden, **msgspec.structs.asdict(told)
+    )  # fmt: skip
+
+
+async def _from_option(database: Database, question: Question, found: dict[str, _Table]) -> TableChange:
+    if question.drop is not None:
+        name, to, what = question.drop, "", "drop"
+    else:
+        what = "rename" if question.rename is not None else "retype"
+        name, to = split_target(str(question.rename or question.retype), what)
+    table, column = await _place(database, name, found)
+    if what == "retype" and not column:
+        raise InvalidQuestion(f"retype {name!r} names no column: write retype t.c:{to}", parameter="retype")
+    if what == "drop":
+        return TableChange("drop_column" if column else "drop_table", table, column)
+    if what == "rename":
+        return TableChange("rename_column" if column else "rename_table", table, column, to)
+    return TableChange("retype_column", table, column, to)
+
+
+async def _place(database: Database, name: str, found: dict[str, _Table]) -> tuple[str, str]:
+    """The table and the column that a name means: a table, or a table and its column. A name that is a table is one."""
+    whole = await _find(database, name, found)
+    if whole is not None:
+        return name, ""
+    front, dot, column = name.rpartition(".")
+    table = await _find(database, front, found) if dot else None
+    if table is None:
+        near = (await find.resolve(database, name, "dataset")).suggestions
+        raise NotFound(
+            f"no dataset is named {name!r}, and none has such a column", suggestions=[one.id for one in near]
+        )
+    if table.types and table.spelling(column) not in table.types:
+        near_columns = difflib.get_close_matches(column, table.types, n=5, cutoff=0.5) or list(table.types)[:10]
+        raise NotFound(
+            f"{table.row.node_id} has no column {column!r}; it has {', '.join(near_columns)}", suggestions=near_columns
+        )
+    return front, column
+
+
+async def _find(database: Database, name: str, found: dict[str, _Table]) -> _Table | None:
+    if name in found:
+        return found[name]
+    resolution = await find.resolve(database, name, "dataset")
+    if resolution.match is None:
+        if resolution.candidates:
+            candidates = [one.id for one in resolution.candidates]
+            raise Ambiguous(f"{name!r} could be any of {len(candidates)}; give a longer name", candidates=candidates)
+        return None
+    async with database.snapshot() as connection:
+        row = await find.node_row(connection, resolution.match.id)
+        found[name] = _Table(row, await _types(connection, row.id))
+    return found[name]
+
+
+async def _types(connection: Connection, dataset: uuid.UUID) -> dict[str, str]:
+    body = (await facet_store.of_owners(connection, [dataset], ("schema",))).get(dataset, {}).get("schema")
+    if body is None:
+        return {}
+    top = inferred.top_columns(body)
+    return {field.name: field.type or "" for field in facets.schema(body) if field.name in top}
+
+
+async def _from_sql(
+    database: Database, sql: str, dialect: str, found: dict[str, _Table]
+) -> tuple[list[TableChange], list[str]]:
+    loop = asyncio.get_running_loop()
+    try:
+        statements = await loop.run_in_executor(inferred.sql_thread(), sql_statements, sql, dialect)
+    except ValueError as error:
+        raise InvalidQuestion(str(error), parameter="dialect") from error
+    if not statements:
+        raise InvalidQuestion("there is no statement in the SQL", parameter="sql")
+    names = {".".join(table) for one in statements for table in _tables_of(one)}
+    unknown = [name for name in sorted(names) if await _find(database, name, found) is None]
+
+    def columns_of(table: tuple[str, ...]) -> list[str] | None:
+        one = found.get(".".join(table))
+        return list(one.types) if one is not None and one.types else None
+
+    changes = read_statements(statements, columns_of)
+    return [change for change in changes if change.table in found], unknown
+
+
+def _tables_of(statement: object) -> Iterable[tuple[str, ...]]:
+    changes: Iterable[object] = getattr(statement, "changes", ())
+    for change in changes:
+        yield getattr(change, "table")  # noqa: B009
+        if getattr(change, "action", "") == "SWAP":
+            yield getattr(change, "other")  # noqa: B009
+    for flow in getattr(statement, "flows", ()):
+        if flow.target is not None:
+            yield flow.target
