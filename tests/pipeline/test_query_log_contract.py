@@ -1,4 +1,4 @@
-"""What the pipeline measures, sent to a real server: every list with nothing in it, with one and with many."""
+"""The measures of the pipeline, sent to a real server: every list empty, with one item and with many."""
 
 import datetime as dt
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the pipeline adds up, against DuckDB, which adds up the raw log itself: no unit is rounded before it is summed."""
+"""The totals of the pipeline against those of DuckDB over the raw log: no unit is rounded before it is summed."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""What a change would break: names, dashboards, entities, people, columns downstream, jobs without SQL."""
+"""The effects of a change before it is made: names, dashboards, entities, people, columns downstream, jobs without SQL."""
 
 import json
 from typing import Any

@@ -1,7 +1,7 @@
-"""What-if against a truth that nobody chooses: the change is made in a real PostgreSQL, and every logged statement runs again.
+"""The answer to what-if, checked by making the change in a real PostgreSQL and running every logged statement again.
 
-What errors must have been said to break; what comes out otherwise must have been said to change. Nothing may be missed (recall 1.0); how much was said
-too much is the precision.
+A statement that fails must have been said to break; another result must have been said to change. None may be missed (recall 1.0); the share of those
+said to break that did is the precision.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ class World:
             self.types.setdefault(table, {})[column] = kind
 
     def outcomes(self, change: str | None) -> dict[str, str]:
-        """What each statement, and each view when it is read, gives after the change: a digest of its rows, or "error: …"."""
+        """Return the outcome of each statement, and of reading each view, after the change: a digest of its rows, or "error: …"."""
         with self.connection.transaction(force_rollback=True):
             if change is not None:
                 self._make(change)

@@ -86,7 +86,7 @@ def _add_feeding(
     candidates: Mapping[uuid.UUID, Named],
     uses: dict[uuid.UUID, list[Use]],
 ) -> None:
-    """What feeds a blocked dataset is blocked as well, at any distance."""
+    """Block all that feeds a blocked dataset, at any distance."""
     feeders: dict[uuid.UUID, list[uuid.UUID]] = {}
     for source, target in pairs:
         feeders.setdefault(target, []).append(source)

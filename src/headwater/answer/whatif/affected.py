@@ -1,4 +1,4 @@
-"""What a change reaches, in words: columns with their way, jobs with who asked for them, dashboards, entities, and the people to warn."""
+"""The reach of a change, in words: columns with their way, jobs with who asked for them, dashboards, entities, and the people to warn."""
 
 import datetime as dt
 import uuid
@@ -88,7 +88,7 @@ class Person(msgspec.Struct, frozen=True):
 
 
 class Warned(msgspec.Struct, frozen=True):
-    """Whom to warn, as what (owner, team or user), and because of which datasets and jobs, five at most."""
+    """A person or team to warn. `role`: owner, team or user; `because`: datasets and jobs, five at most, and `more`."""
 
     who: str
     role: str

@@ -135,12 +135,12 @@ class _Reading:
         unread = self.old.level in {"nothing", "tables"}
         found = Verdict(kind=self.old.kind)
         if not reads and not writes:
-            found = self._made(BREAKS, "its text could not be read", certain=False) if unread else found
+            found = self._effect(BREAKS, "its text could not be read", certain=False) if unread else found
         elif reads or not self._remakes():
             if edit.action in {"drop_table", "rename_table", "swap_table"}:
                 found = self._of_table(edit, "it reads the table" if reads else "it writes the table")
             elif edit.action == "unknown" or unread:
-                found = self._made(BREAKS, "what it needs could not be read", certain=False)
+                found = self._effect(BREAKS, "what it needs could not be read", certain=False)
             elif edit.action == "add_column":
                 found = self._added(edit)
             else:
@@ -149,20 +149,20 @@ class _Reading:
 
     def _of_table(self, edit: Edit, reason: str) -> Verdict:
         if edit.action == "swap_table":
-            return self._made(CHANGES, "it touches a table that is swapped", ("*",), certain=False)
+            return self._effect(CHANGES, "it touches a table that is swapped", ("*",), certain=False)
         if edit.action == "rename_table" and self.is_view and self.dialect in _BY_NUMBER:
-            return self._made(COSMETIC, "the view follows the new name")
-        return self._made(BREAKS, reason, ("*",))
+            return self._effect(COSMETIC, "the view follows the new name")
+        return self._effect(BREAKS, reason, ("*",))
 
     def _added(self, edit: Edit) -> Verdict:
         used = (edit.column,)
         if missing := self._newly_missing():
-            return self._made(BREAKS, f"{missing} means two columns then", used)
+            return self._effect(BREAKS, f"{missing} means two columns then", used)
         if not self._star() or self.is_view:
             return Verdict(kind=self.old.kind)
         if self._inserts():
-            return self._made(BREAKS, "its * gives one column more than it inserts", used, certain=False)
-        return self._made(COSMETIC, "its * has one column more", used)
+            return self._effect(BREAKS, "its * gives one column more than it inserts", used, certain=False)
+        return self._effect(COSMETIC, "its * has one column more", used)
 
     def _of_column(self, edit: Edit) -> Verdict:
         column, used = edit.column.lower(), (edit.column,)
@@ -172,34 +172,34 @@ class _Reading:
         if edit.action == "retype_column":
             return self._retyped(edit, kinds or 0, written)
         if edit.action == "values":
-            return Verdict(kind=self.old.kind) if kinds is None else self._made(CHANGES, "it uses the column", used)
+            return Verdict(kind=self.old.kind) if kinds is None else self._effect(CHANGES, "it uses the column", used)
         return self._without(edit, written, read=kinds is not None)
 
     def _doubted(self, column: str, used: tuple[str, ...]) -> Verdict:
         """No use of the column was found; a name that could not be placed may be one."""
         doubted = [one for one in self.old.unresolved if column in one.name.lower()]
         if doubted:
-            return self._made(BREAKS, f"{doubted[0].name} may be the column", used, certain=False)
+            return self._effect(BREAKS, f"{doubted[0].name} may be the column", used, certain=False)
         if self._star() and not self.changed.columns:
-            return self._made(CHANGES, "it reads every column", used, certain=False)
+            return self._effect(CHANGES, "it reads every column", used, certain=False)
         return Verdict(kind=self.old.kind)
 
     def _without(self, edit: Edit, written: bool, *, read: bool) -> Verdict:
         """The column is dropped or has another name."""
         used, dropped = (edit.column,), edit.action == "drop_column"
-        found = self._made(CHANGES if dropped else COSMETIC, "it reads every column by *", used)
+        found = self._effect(CHANGES if dropped else COSMETIC, "it reads every column by *", used)
         if self.is_view:
-            found = self._made(BREAKS, "the view uses the column", used)
+            found = self._effect(BREAKS, "the view uses the column", used)
             if not dropped and self.dialect in _BY_NUMBER:
-                found = self._made(COSMETIC, "the view follows the new name", used)
+                found = self._effect(COSMETIC, "the view follows the new name", used)
         elif written and (dropped or self._writes(self.new, edit.column.lower())):
-            found = self._made(BREAKS, "it writes the column", used)
+            found = self._effect(BREAKS, "it writes the column", used)
         elif self._newly_missing() or (read and not self.changed.columns):
-            found = self._made(BREAKS, f"it names {edit.column}", used, certain=bool(self.changed.columns))
+            found = self._effect(BREAKS, f"it names {edit.column}", used, certain=bool(self.changed.columns))
         elif not read:
             found = Verdict(kind=self.old.kind)
         elif dropped and self._inserts():
-            found = self._made(BREAKS, "it inserts every column, and there is one less", used, certain=False)
+            found = self._effect(BREAKS, "it inserts every column, and there is one less", used, certain=False)
         return found
 
     def _inserts(self) -> bool:
@@ -208,18 +208,18 @@ class _Reading:
     def _retyped(self, edit: Edit, kinds: int, written: bool) -> Verdict:
         used = (edit.column,)
         if self.is_view and self.dialect in _BY_NUMBER:
-            return self._made(BREAKS, "the type of a column that a view uses cannot be changed", used)
+            return self._effect(BREAKS, "the type of a column that a view uses cannot be changed", used)
         if edit.old_type and is_wider(edit.old_type, edit.to):
-            return self._made(COSMETIC, f"every {edit.old_type} is a {edit.to}", used)
+            return self._effect(COSMETIC, f"every {edit.old_type} is a {edit.to}", used)
         same = bool(edit.old_type) and class_of(edit.old_type) == class_of(edit.to)
         numbers = {class_of(edit.old_type), class_of(edit.to)} <= {"whole", "real"}
         if same or numbers:
-            return self._made(CHANGES, f"values as {edit.to} may be other ones", used)
+            return self._effect(CHANGES, f"values as {edit.to} may be other ones", used)
         if written or kinds & ~_IDENTITY or self._inserts():
-            return self._made(BREAKS, f"it uses the column as {edit.old_type or 'another type'}", used, certain=False)
-        return self._made(CHANGES, f"the column comes as {edit.to}", used)
+            return self._effect(BREAKS, f"it uses the column as {edit.old_type or 'another type'}", used, certain=False)
+        return self._effect(CHANGES, f"the column comes as {edit.to}", used)
 
-    def _made(self, severity: str, reason: str, columns: tuple[str, ...] = (), *, certain: bool = True) -> Verdict:
+    def _effect(self, severity: str, reason: str, columns: tuple[str, ...] = (), *, certain: bool = True) -> Verdict:
         return Verdict(severity, reason, columns, self.old.kind, self.is_view, certain and self.old.level == "full")
 
     def _is_changed(self, table: tuple[str, ...] | None) -> bool:

@@ -37,7 +37,7 @@ class AskedChange(msgspec.Struct, frozen=True):
 class WhatIf(msgspec.Struct, kw_only=True):
     """The answer. `severity`: the worst of all: breaks, changes_values, cosmetic; null if nothing notices.
 
-    `unknown`: tables of the SQL that the server does not know, so that nothing is said of them. `hidden`: datasets past the limit of 2,000, whose
+    `unknown`: tables of the SQL that the server does not know; the answer leaves them out. `hidden`: datasets past the limit of 2,000, whose
     readers were not looked at. `views`: those of `jobs` that define a view that will not compile.
     """
 

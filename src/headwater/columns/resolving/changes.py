@@ -154,7 +154,7 @@ _TOLD = {"add": "ADD", "drop": "DROP", "replace": "REPLACE"}
 
 
 def column_edits(edits: list[form.Edit]) -> tuple[ColumnEdit, ...]:
-    """What ALTER does to columns, each by itself. Where a column stands is left out; what was not understood is UNKNOWN, of no column."""
+    """Return the effect of ALTER on each column. A column's place is left out; an action that is not understood is UNKNOWN, of no column."""
     found: list[ColumnEdit] = []
     for what, names, _ in edits:
         if what in {"rename", "retype"}:

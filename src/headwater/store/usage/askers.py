@@ -12,7 +12,7 @@ from headwater.store.database import Connection
 
 
 class Askers(msgspec.Struct, frozen=True):
-    """Who ran one query shape, and with which tools."""
+    """The actors and tools that ran one query shape."""
 
     executions: int
     last_at: dt.datetime | None
@@ -21,7 +21,7 @@ class Askers(msgspec.Struct, frozen=True):
 
 
 async def askers(connection: Connection, jobs: Collection[uuid.UUID]) -> dict[uuid.UUID, Askers]:
-    """Return who ran each of these jobs, of those that a query log has."""
+    """Return the actors and tools of each of these jobs that a query log has."""
     rows = await sqlfile.load("usage/askers")["askers"].many(connection, jobs=list(jobs))
     return {
         row[0]: Askers(row[1], row[2], msgspec.json.decode(row[3], type=list[Actor]), msgspec.json.decode(row[4], type=list[Used]))
