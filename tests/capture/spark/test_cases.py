@@ -31,17 +31,16 @@ def test_case(name: str, spark: Any, attachment: Any, kept: Any, land: Path, tmp
     attachment.flush()
     kept.events.clear()
     attachment._application._reported.clear()  # or a read of an earlier case would not be reported again
-    run(name, spark, land, tmp_path)
+    from pyspark.sql import Window, functions
+
+    run(name, spark, land, tmp_path, functions, Window)
     assert attachment.flush(10)
     actual = told(kept.events)
     expected = json.loads((CASES / f"{name}.expected.json").read_text())
     assert actual == expected["events"], json.dumps(actual, indent=1)
 
 
-def run(name: str, spark: Any, land: Path, out: Path) -> None:
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
+def run(name: str, spark: Any, land: Path, out: Path, functions: Any, window: Any) -> None:
     statement = CASES / f"{name}.sql"
     if statement.exists():
         text = statement.read_text().replace("{land}", str(land)).replace("{out}", str(out))
@@ -54,7 +53,7 @@ def run(name: str, spark: Any, land: Path, out: Path) -> None:
                     spark.sql(part)
         return
     code = compile((CASES / f"{name}.py").read_text(), name, "exec")
-    exec(code, {"spark": spark, "land": str(land), "out": str(out), "F": F, "Window": Window})
+    exec(code, {"spark": spark, "land": str(land), "out": str(out), "F": functions, "Window": window})
 
 
 def told(events: list[dict[str, Any]]) -> list[dict[str, Any]]:

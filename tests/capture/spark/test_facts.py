@@ -167,15 +167,12 @@ def test_the_end_of_a_program_tells_all_and_waits_for_no_server(
     assert waited == []
 
 
-def test_spark_connect_is_said_once_and_left_alone(caplog: pytest.LogCaptureFixture) -> None:
-    class Connected:
-        pass
-
-    inert = attach(Connected())
+def test_what_is_no_session_is_logged_and_left_alone(caplog: pytest.LogCaptureFixture) -> None:
+    inert = attach(object())
     assert not inert.active
     assert inert.flush()
     inert.detach()
-    assert len([r for r in caplog.records if "Spark Connect" in r.message]) == 1
+    assert len([r for r in caplog.records if "not attached" in r.message]) == 1
 
 
 def test_environment_keeps_the_path_and_is_idempotent() -> None:

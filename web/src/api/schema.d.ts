@@ -4116,6 +4116,17 @@ export interface components {
             rules: components["schemas"]["Rule"][];
             behind: boolean;
         };
+        /** RunCoverage */
+        RunCoverage: {
+            reads: number;
+            traced: number;
+            through_function: number;
+            not_seen: number;
+            reasons: components["schemas"]["UnseenRead"][];
+            limits: string[];
+            written: number;
+            summary: string;
+        };
         /** RunDetail */
         RunDetail: {
             id: string;
@@ -4154,6 +4165,7 @@ export interface components {
                 [key: string]: string;
             };
             code: components["schemas"]["Code"] | null;
+            coverage: components["schemas"]["RunCoverage"] | null;
         };
         /** RunEdge */
         RunEdge: {
@@ -4680,6 +4692,11 @@ export interface components {
         Unaffected: {
             entity: string;
             upstream: string;
+        };
+        /** UnseenRead */
+        UnseenRead: {
+            what: string;
+            why: string;
         };
         /** Update */
         Update: {
@@ -5817,6 +5834,7 @@ export type RetypedColumn = components['schemas']['RetypedColumn'];
 export type Rhythm = components['schemas']['Rhythm'];
 export type Rule = components['schemas']['Rule'];
 export type Rules = components['schemas']['Rules'];
+export type RunCoverage = components['schemas']['RunCoverage'];
 export type RunDetail = components['schemas']['RunDetail'];
 export type RunEdge = components['schemas']['RunEdge'];
 export type RunFacets = components['schemas']['RunFacets'];
@@ -5870,6 +5888,7 @@ export type Texts = components['schemas']['Texts'];
 export type TimelineEntry = components['schemas']['TimelineEntry'];
 export type Took = components['schemas']['Took'];
 export type Unaffected = components['schemas']['Unaffected'];
+export type UnseenRead = components['schemas']['UnseenRead'];
 export type Update = components['schemas']['Update'];
 export type UpdateLog = components['schemas']['UpdateLog'];
 export type UpstreamInput = components['schemas']['UpstreamInput'];

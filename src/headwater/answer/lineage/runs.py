@@ -9,6 +9,7 @@ import msgspec
 
 from headwater.answer.lineage import liveness, node, run_log
 from headwater.answer.lineage.find import node_row
+from headwater.answer.lineage.run_coverage import RunCoverage, read_coverage
 from headwater.answer.lineage.run_records import named_version
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import facets as known
@@ -92,6 +93,7 @@ class RunDetail(Run, kw_only=True):
     children: list[Run]
     parameters: dict[str, str]
     code: Code | None
+    coverage: RunCoverage | None = None
 
 
 class Runs(msgspec.Struct):
@@ -359,6 +361,7 @@ async def _detail(connection: Connection, row: RunRow) -> RunDetail:
         children=await _runs(connection, children),
         parameters=parameters_of(facets.run),
         code=code_of(facets.run, facets.job),
+        coverage=read_coverage(facets.run.get("headwater_coverage")),
     )
 
 

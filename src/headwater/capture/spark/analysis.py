@@ -17,6 +17,7 @@ from headwater.capture.spark.datasets import Catalog, Dataset, Leaves
 from headwater.capture.spark.dependencies import Dependencies, TooMany
 from headwater.capture.spark.plan import Node
 
+_MOST_LEAVES = 200
 UNSEEN = "the columns of an RDD are not seen, and of its inputs only files are"
 
 
@@ -100,8 +101,11 @@ def tables_only(plans: Sequence[Any], catalog: Catalog, config: Config, size: in
     """Return only the datasets that the leaves of too large plans name, without columns."""
     found = Leaves()
     leaves = [leaf for jplan in plans for leaf in datasets._items(jplan.collectLeaves())]
-    for i, leaf in enumerate(leaves[:200]):
-        if places := datasets._datasets(leaf, datasets.bare(leaf), catalog):
+    for i, leaf in enumerate(leaves[:_MOST_LEAVES]):
+        if places := datasets._datasets(leaf, datasets.bare(leaf), catalog, found.coverage):
             found.by_key[f"leaf-{i}"] = places
+            found.coverage.through_function += 1
+    if len(leaves) > _MOST_LEAVES:
+        found.coverage.limit(f"of {len(leaves)} leaves of a plan that is too large {_MOST_LEAVES} were looked at")
     warning = f"column lineage left out: the plan's text has {size} characters, the limit is {config.largest_plan}"
     return Analysis(found, warnings=[warning])

@@ -5,9 +5,12 @@ attached, COMPLETE or FAIL at the end.
 """
 
 import sys
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
-from headwater.capture.spark import emission
+from headwater.capture.spark import coverage, emission
+from headwater.capture.spark.coverage import Coverage
 from headwater.capture.spark.emission import Emitter
 from headwater.client import context, current, event
 
@@ -16,7 +19,14 @@ class Application:
     """The owner of a SparkContext's query runs, and what it has reported as read by the driver."""
 
     def __init__(
-        self, emitter: Emitter, namespace: str, name: str, version: str, details: dict[str, Any], heartbeat: float = 0
+        self,
+        emitter: Emitter,
+        namespace: str,
+        name: str,
+        version: str,
+        details: dict[str, Any],
+        heartbeat: float = 0,
+        began: datetime | None = None,
     ) -> None:
         self.emitter = emitter
         self._alive = emission.heartbeat(heartbeat)
@@ -26,16 +36,21 @@ class Application:
         self.owner = given or context.own(event.run_id(), (namespace, name))
         self.ended = False
         self._reported: set[str] = set()
+        self.coverage = Coverage()
         if self.own_run:
             facets = {**emission.engine(version), **emission.spark(**details), **self._alive}
-            self._emit("START", run_facets=facets, job_facets=emission.job_type(False, "APPLICATION"))
+            self._emit("START", run_facets=facets, job_facets=emission.job_type(False, "APPLICATION"), event_time=began)
 
     def owner_at(self, milliseconds: int) -> context.Parent:
         """Return the parent of a query that began then. Spark reports it in another thread, a little later, in whole milliseconds."""
         return current.at((milliseconds + 1) / 1000) or self.owner
 
     def read_by_driver(
-        self, inputs: list[dict[str, Any]], entries: list[dict[str, Any]], owner: context.Parent
+        self,
+        inputs: list[dict[str, Any]],
+        entries: list[dict[str, Any]],
+        owner: context.Parent,
+        warnings: Sequence[str] = (),
     ) -> None:
         """Report columns that the driver read as inputs of the owner, once for each set of columns."""
         digest = f"{owner.run_id} {entries!r}"
@@ -44,7 +59,16 @@ class Application:
         if len(self._reported) < 10_000:
             self._reported.add(digest)
         facets = emission.lineage(entries)
-        self.emitter.emit(event.run("RUNNING", run_id=owner.run_id, job=owner.job, inputs=inputs, job_facets=facets))
+        self.emitter.emit(
+            event.run(
+                "RUNNING",
+                run_id=owner.run_id,
+                job=owner.job,
+                inputs=inputs,
+                run_facets=emission.warnings(list(warnings)),
+                job_facets=facets,
+            )
+        )
 
     def beat(self) -> None:
         """Say that the application runs."""
@@ -69,11 +93,14 @@ class Application:
             return
         self.ended = True
         if not self.own_run:
+            if self.coverage.reads or self.coverage.written:
+                self._emit("RUNNING", run_facets=coverage.facet(self.coverage))
             return
         died = self.died()
         facets = emission.error(f"{died.__name__}: {getattr(sys, 'last_value', '')}", "") if died else {}
         state = "COMPLETE" if died is None else "ABORT" if issubclass(died, KeyboardInterrupt) else "FAIL"
-        self._emit(state, run_facets={**emission.engine(self.version), **facets})
+        covered = coverage.facet(self.coverage)
+        self._emit(state, run_facets={**emission.engine(self.version), **facets, **covered})
 
     def _emit(self, kind: str, **parts: Any) -> None:
         self.emitter.emit(event.run(kind, run_id=self.owner.run_id, job=self.owner.job, **parts))

@@ -1,6 +1,6 @@
 """`attach(spark)`: start the thread that listens, and let it finish before the program ends.
 
-Never raises into the caller, never waits longer than `Config.patience`. Spark Connect has no JVM to ask: it is logged once, and nothing is captured.
+Never raises into the caller, never waits longer than `Config.patience`. A Spark Connect session, which has no JVM, goes to `connect.attachment`.
 """
 
 import atexit
@@ -11,7 +11,8 @@ import threading
 import time
 import uuid
 import weakref
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from headwater.capture.spark import config as configuration
 from headwater.capture.spark import saves
@@ -21,6 +22,9 @@ from headwater.capture.spark.config import Config
 from headwater.capture.spark.emission import Emitter
 from headwater.capture.spark.listener import Inbox
 from headwater.client import emitter_from_environment, stopping
+
+if TYPE_CHECKING:
+    from headwater.capture.spark.connect import attachment as connect
 
 log = logging.getLogger("headwater")
 
@@ -171,22 +175,40 @@ def _collector_of(sc: Any) -> Collector | None:
     )
 
 
-def attach(spark: Any, *, emitter: Emitter | None = None) -> Attachment:
+def _is_connect(spark: Any) -> bool:
+    return type(spark).__module__.startswith("pyspark.sql.connect.")
+
+
+def _attach_connect(spark: Any, emitter: Emitter | None) -> "Attachment | connect.Attachment":
+    """Capture a session without a JVM; or the context of this process, if it is the server (`spark.remote=local`)."""
+    try:
+        context = _own_server()
+        if context is not None:
+            return attach(SimpleNamespace(sparkContext=context), emitter=emitter)
+        from headwater.capture.spark.connect.attachment import attach as attach_now
+
+        return attach_now(spark, emitter)
+    except Exception as error:  # noqa: BLE001 - capture never harms its host
+        log.warning("headwater capture: not attached: %s: %s", type(error).__name__, str(error)[:300])
+        return Attachment(emitter)
+
+
+def _own_server() -> Any:
+    """Return the SparkContext of this process, if a Spark Connect server was started in it."""
+    if "SPARK_LOCAL_REMOTE" not in os.environ:
+        return None
+    from pyspark import SparkContext
+
+    return SparkContext._active_spark_context
+
+
+def attach(spark: Any, *, emitter: Emitter | None = None) -> "Attachment | connect.Attachment":
     """Capture what `spark` and every session of its context read and write, from this call on.
 
     Attaching to the same context again returns the existing attachment. `emitter`: where events go; default: the environment's.
     """
-    try:
-        if getattr(spark, "_jvm", None) is None:
-            log.warning(
-                "headwater capture: a Spark Connect session has no JVM to ask; only declared inputs and outputs are reported"
-            )
-            return Attachment(emitter)
-    except Exception:  # noqa: BLE001 - Spark Connect raises for attributes it does not have
-        log.warning(
-            "headwater capture: a Spark Connect session has no JVM to ask; only declared inputs and outputs are reported"
-        )
-        return Attachment(emitter)
+    if _is_connect(spark):
+        return _attach_connect(spark, emitter)
     with _lock:
         try:
             sc = spark.sparkContext

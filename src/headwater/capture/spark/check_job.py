@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from headwater.capture.spark import check
-from headwater.capture.spark.attachment import Attachment, attach
+from headwater.capture.spark.attachment import attach
 from headwater.client.emitter import Emitter
 
 _PATIENCE = 10.0
@@ -39,7 +39,7 @@ def main() -> None:
     )
     spark.stop()
     attachment.flush(_PATIENCE)
-    answer = {"setting": setting, "sent": _sent(attachment), "done": done, "skipped": skipped}
+    answer = {"setting": setting, "sent": _sent(attachment.emitter), "done": done, "skipped": skipped}
     Path(facts).write_bytes(msgspec.json.encode(answer))
 
 
@@ -84,12 +84,12 @@ def _upper(line: str) -> str:
     return line.upper()
 
 
-def _sent(attachment: Attachment) -> dict[str, tuple[int, int, int, str | None]]:
-    if not isinstance(attachment.emitter, Emitter):
+def _sent(emitter: object) -> dict[str, tuple[int, int, int, str | None]]:
+    if not isinstance(emitter, Emitter):
         return {}
     return {
         to: (tally.delivered, tally.pending, tally.rejected + tally.dropped, tally.last_error)
-        for to, tally in attachment.emitter.tallies().items()
+        for to, tally in emitter.tallies().items()
         if not to.startswith("file://")
     }
 

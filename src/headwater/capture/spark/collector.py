@@ -113,6 +113,7 @@ class Collector:
                 return False
         except Exception as error:  # noqa: BLE001 - capture never harms its host
             self._say(f"an execution was not captured: {type(error).__name__}: {str(error)[:300]}")
+            self.application.coverage.miss("a query", error)
         return True
 
     def end(self) -> None:
@@ -362,8 +363,10 @@ class Collector:
 
     def _read(self, execution: Execution, found: Analysis) -> None:
         if not found.inputs:
+            self.application.coverage.add(found.leaves.coverage)
             return
         inputs = emission.inputs(found.inputs, found.leaves, None)
+        self.application.coverage.add(found.leaves.coverage)
         self.application.read_by_driver(inputs, emission.driver_read(found), execution.parent or self.application.owner)
 
     def _say(self, text: str) -> None:

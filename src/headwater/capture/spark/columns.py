@@ -316,6 +316,14 @@ class _Walk:
             return Relation([passed.get(column.id, column) for column in made.columns], made.rows)
         return self._below(node, outer)
 
+    def _composed_rows(self, node: Node, outer: _Scope | None) -> Relation:
+        """Resolve rows about which columns decide as another engine found it."""
+        below = self._below(node, outer)
+        scope = _Scope(below.columns, outer)
+        return Relation(
+            below.columns, deps.merged([below.rows, *(self._value(tree, scope) for tree in node.trees("rows"))])
+        )
+
     # --- rewriting some rows: MERGE, UPDATE, DELETE
 
     def _merge_rows(self, node: Node, outer: _Scope | None) -> Relation:
@@ -396,6 +404,7 @@ _HANDLERS = {
     "UpdateCommand": _Walk._delta_update,
     "DeleteCommand": _Walk._delta_update,
     "Union": _Walk._union,
+    expressions.COMPOSED: _Walk._composed_rows,
     "Except": _Walk._set_difference,
     "Intersect": _Walk._set_difference,
     "Sort": _Walk._sort,

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from headwater.capture.spark import kafka, rdds, schema, snapshots
+from headwater.capture.spark.coverage import Coverage
 from headwater.capture.spark.plan import Node
 from headwater.model import names
 
@@ -22,6 +23,19 @@ _ID = re.compile(r"#(\d+)")
 _BARE = re.compile(r"^\w+#\d+L?$")
 _SEPARATOR = "\x01"
 _NOWHERE = frozenset({"NoopTable", "MemoryStreamTable", "RateStreamTable", "ConsoleTable", "MemoryTable"})
+# Leaves that nothing outside of the program feeds.
+_OWN = frozenset(
+    {
+        "LocalRelation",
+        "OneRowRelation",
+        "Range",
+        "EmptyRelation",
+        "CommandResult",
+        "CTERelationRef",
+        "UnionLoopRef",
+        "LogicalQueryStage",
+    }
+)
 RDDS = frozenset({"LogicalRDD", "ExternalRDD"})
 _V2 = frozenset(
     {
@@ -59,6 +73,7 @@ class Leaves(msgspec.Struct):
 
     by_key: dict[str, list[Dataset]] = {}
     ids: dict[str, frozenset[str]] = {}
+    coverage: Coverage = msgspec.field(default_factory=Coverage)
 
     def datasets(self) -> list[Dataset]:
         """Return each dataset once, in order of discovery."""
@@ -150,7 +165,7 @@ def leaves(
                 continue
             if node.kind in RDDS and int(found[1]) in known:
                 continue
-            datasets = _datasets(leaf, node, catalog)
+            datasets = _counted(leaf, node, catalog, result.coverage)
             if datasets:
                 result.by_key[found[1]] = datasets
                 result.ids[found[1]] = frozenset(str(item.expression_id) for item in node.attributes("output"))
@@ -186,9 +201,30 @@ def _leaf_nodes(root: Node) -> list[Node]:
     return found
 
 
-def _datasets(leaf: Any, node: Node, catalog: Catalog) -> list[Dataset]:
+def _counted(leaf: Any, node: Node, catalog: Catalog, coverage: Coverage) -> list[Dataset]:
+    """Return the datasets of a leaf, and count the read."""
+    missed = coverage.reads
+    found = _datasets(leaf, node, catalog, coverage)
+    if found and node.kind in RDDS:
+        coverage.through_function += 1
+    elif found:
+        coverage.traced += 1
+    elif node.kind not in _OWN and node.kind not in RDDS and coverage.reads == missed and not _is_nowhere(leaf, node):
+        coverage.miss(node.kind, "a source that names no place")
+    return found
+
+
+def _is_nowhere(leaf: Any, node: Node) -> bool:
+    """Return whether a V2 relation is of a table that holds nothing outside Spark (rate, memory)."""
+    if node.kind not in _V2:
+        return False
+    relation = leaf.relation() if node.kind.endswith("ScanRelation") else leaf
+    return str(relation.table().getClass().getSimpleName()).rstrip("$") in _NOWHERE
+
+
+def _datasets(leaf: Any, node: Node, catalog: Catalog, coverage: Coverage) -> list[Dataset]:
     fields = schema.fields(node.attributes("output"))
-    with contextlib.suppress(Exception):
+    try:
         if node.kind == "LogicalRelation":
             return _relation(leaf, node, fields, catalog)
         if node.kind == "HiveTableRelation":
@@ -197,19 +233,21 @@ def _datasets(leaf: Any, node: Node, catalog: Catalog) -> list[Dataset]:
             identity = (node.fields.get("tableMeta") or {}).get("identifier")
             return [Dataset(*where_pair(where), fields, "hive", catalog.symlink(identity))]
         if node.kind in RDDS:
-            return of_rdd(leaf.rdd())
+            return of_rdd(leaf.rdd(), coverage)
         if node.kind in _V2:
             relation = leaf.relation() if node.kind.endswith("ScanRelation") else leaf
             table = relation.table()
             if str(table.getClass().getSimpleName()) == kafka.TABLE:
                 return topics(kafka.options(relation.options()), fields)
             return v2_table(table, fields, catalog)
+    except Exception as error:  # noqa: BLE001 - a leaf that cannot be read must not take the others along; the run says it
+        coverage.miss(node.kind, error)
     return []
 
 
-def of_rdd(jrdd: Any) -> list[Dataset]:
+def of_rdd(jrdd: Any, coverage: Coverage) -> list[Dataset]:
     """Return the datasets of the files behind an RDD (a Scala one), without their columns: an RDD does not say which it uses."""
-    return _files(rdds.places(jrdd), [], "")
+    return _files(rdds.places(jrdd, coverage), [], "")
 
 
 def topics(options: dict[str, str], fields: list[dict[str, Any]]) -> list[Dataset]:
@@ -288,7 +326,7 @@ def relation(jplan: Any, node: Node | None, catalog: Catalog) -> Dataset | None:
     """Return the table that a plan merely names; without its columns if there is no `node`."""
     while str(jplan.nodeName()) == "SubqueryAlias":
         jplan, node = jplan.child(), node.children[0] if node is not None else None
-    return next(iter(_datasets(jplan, node or bare(jplan), catalog)), None)
+    return next(iter(_datasets(jplan, node or bare(jplan), catalog, Coverage())), None)
 
 
 def bare(jplan: Any) -> Node:

@@ -97,6 +97,16 @@ def strengthened(dependencies: Dependencies, subtype: str, masking: bool = False
     }
 
 
+def through(dependencies: Dependencies, hows: Iterable[How]) -> Dependencies:
+    """Return the dependencies of what takes a value in each of these ways, as another engine found them."""
+    return merged(
+        (unseen(dependencies) if how.unseen else strengthened(dependencies, how.subtype, how.masking))
+        if how.direct
+        else deciding(dependencies, how.subtype)
+        for how in hows
+    )
+
+
 def unseen(dependencies: Dependencies) -> Dependencies:
     """Return the dependencies of what code makes whose inside is not seen: any of these may feed it, and none need."""
     return {

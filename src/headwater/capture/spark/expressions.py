@@ -63,6 +63,8 @@ _PICKING = frozenset({"First", "Last", "AnyValue", "Mode", "CollectList", "Colle
 _ORDERING = frozenset({"Max", "Min"})
 _ORDERED = frozenset({"MaxBy", "MinBy"})
 _PLACED = frozenset({"Lag", "Lead", "NthValue"})
+# A value whose sources another engine found (`headwater.columns`): `hows` has the ways in which it takes each child, `parts` its fields by path.
+COMPOSED = "headwater.Composed"
 # Stands for the value that a JSON text was written from. No field has this name, so it is reported nowhere.
 WRITTEN = "\0"
 
@@ -125,8 +127,14 @@ class _Reader:
         if kind in {"Exists", "ListQuery"}:
             columns, deciding = self._inner(node)
             return deps.merged([*(columns if kind == "ListQuery" else []), deciding])
+        if kind == COMPOSED:
+            return self._composed(node)
         parts = self._all(node.children)
         return deps.strengthened(parts, deps.TRANSFORMATION, kind in _MASKING)
+
+    def _composed(self, node: Node) -> Dependencies:
+        hows = node.fields["hows"]
+        return deps.merged(deps.through(self.value(child), how) for child, how in zip(node.children, hows, strict=True))
 
     def _all(self, nodes: list[Node]) -> Dependencies:
         return self.value(nodes[0]) if len(nodes) == 1 else deps.merged(self.value(node) for node in nodes)
@@ -190,6 +198,8 @@ class _Reader:
             return found.inner if found is not None else None
         if kind == "UpdateFields":
             return self._updated(node)
+        if kind == COMPOSED:
+            return self._composed_fields(node)
         if kind in _AGGREGATES and children:
             return self._aggregated(children[0])
         if kind == "WindowExpression":
@@ -206,6 +216,12 @@ class _Reader:
             self.bound[item.expression_id] = self._parts(children[0])
             return self.fields(body)
         return None
+
+    def _composed_fields(self, node: Node) -> Fields | None:
+        if parts := node.fields.get("parts"):
+            return _nested({path: self.value(part) for path, part in parts.items()})
+        same = len(node.children) == 1 and node.fields["hows"][0] == {deps.SAME}
+        return self.fields(node.children[0]) if same else None
 
     def _aggregated(self, function: Node) -> Fields | None:
         """Return the fields of an aggregate's value, if it is one of its rows' values or a list of them."""
@@ -281,6 +297,18 @@ class _Reader:
     def _inner(self, node: Node) -> tuple[list[Dependencies], Dependencies]:
         plan = node.nested("plan")
         return self.subquery(plan) if plan else ([], {})
+
+
+def _nested(paths: dict[str, Dependencies]) -> Fields:
+    """Return fields by their dotted paths (`a`, `a.b`) as a tree."""
+    names = dict.fromkeys(path.split(".", 1)[0] for path in paths)
+    return {
+        name: Parts(
+            paths.get(name, {}),
+            _nested({path[len(name) + 1 :]: one for path, one in paths.items() if path.startswith(f"{name}.")}) or None,
+        )
+        for name in names
+    }
 
 
 def _changed(fields: Fields | None, change: Callable[[Dependencies], Dependencies]) -> Fields | None:

@@ -36,6 +36,8 @@ class Node(msgspec.Struct, gc=False):
         value = self.fields.get(field)
         if not isinstance(value, list) or not value:
             return []
+        if isinstance(value[0], Node):  # a tree that was not made from JSON
+            return list(value)
         if isinstance(value[0], dict):
             return [tree(value)] if "class" in value[0] else []
         return [tree(item) for item in value if isinstance(item, list) and item and isinstance(item[0], dict)]

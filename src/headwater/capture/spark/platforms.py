@@ -149,7 +149,7 @@ def _databricks(target: Target) -> Platform:
             ),
             Step("The cluster's environment variables (Advanced, Spark, Environment variables).", variables, "text"),
         ),
-        "The path and the field are from Databricks' documentation. Serverless compute and Databricks Connect are Spark Connect: not captured.",
+        "The path and the field are from Databricks' documentation. Serverless compute and Databricks Connect are Spark Connect, and were not tried.",
     )
 
 
@@ -243,20 +243,18 @@ def _glue(target: Target) -> Platform:
     )
 
 
-def _connect(_target: Target) -> Platform:
+def _connect(target: Target) -> Platform:
     return Platform(
         "connect",
         "Spark Connect",
         (
             Step(
-                "A client of Spark Connect has no JVM to ask, and is not captured. Say what the program reads and writes yourself.",
-                "import headwater\n\n"
-                'with headwater.step("orders_daily", inputs=["file:/data/orders"], outputs=["file:/data/daily"]):\n'
-                '    spark.read.parquet("/data/orders").groupBy("day").count().write.parquet("/data/daily")',
-                "python",
+                "Install capture into the client's Python; the extra reads texts of SQL. The server needs nothing.",
+                f"pip install '{DISTRIBUTION}[connect]'",
             ),
+            Step("Set the variables, and start the program as before.", f"{_exports(target)}\npython job.py"),
         ),
-        "Run in the tests: `attach` says once that it captures nothing there.",
+        "Run in the tests with a server of PySpark's own script, against the same programs with a JVM.",
     )
 
 

@@ -92,4 +92,7 @@ def _write(rdd: Any, place: str, storage: str) -> Write:
 def _analysis(rdd: Any) -> Analysis:
     # A pipelined RDD is not in the JVM yet; the one that it reads is, and depends on the same files.
     jrdd = getattr(rdd, "_prev_jrdd", None) or rdd._jrdd
-    return Analysis(Leaves({"rdd": of_rdd(jrdd.rdd())}), warnings=[UNSEEN], opaque=True)
+    found = Leaves()
+    found.by_key["rdd"] = of_rdd(jrdd.rdd(), found.coverage)
+    found.coverage.through_function += bool(found.by_key["rdd"])
+    return Analysis(found, warnings=[UNSEEN], opaque=True)

@@ -57,21 +57,25 @@ class Streams:
         target = query.write.target
         if found is None or target is None:
             return
-        stream = self._streams.setdefault(found["run"], _Stream({}, started, {}, started))
-        while len(self._streams) > _MOST_STREAMS:
-            self._streams.pop(next(iter(self._streams)))
         batch = int(found["batch"]) if found["batch"].isdigit() else 0
-        known = stream.written.get(target.key)
         query.spark = {
             "queryId": found["id"],
             "queryRunId": found["run"],
             "query": description[: found.start()].strip()[:500],
         }
+        self.open(found["run"], target.key, started, query, batch)
+
+    def open(self, run: str, target: tuple[str, str], started: int, query: Query, batch: int) -> None:
+        """Note that a query (`run`: Spark's id of this start of it) writes `target`. The first time sends START."""
+        stream = self._streams.setdefault(run, _Stream({}, started, {}, started))
+        while len(self._streams) > _MOST_STREAMS:
+            self._streams.pop(next(iter(self._streams)))
+        known = stream.written.get(target)
         if known is not None:
             query.run_id = known.query.run_id
             known.query, known.batch = query, batch
             return
-        stream.written[target.key] = written = _Written(query, Statistics(), batch)
+        stream.written[target] = written = _Written(query, Statistics(), batch)
         self._tell("START", stream, written, started)
 
     def wrote(self, description: str, query: Query, metrics: Metrics | None) -> None:
@@ -86,14 +90,22 @@ class Streams:
     def take(self, kind: str, happening: Any) -> None:
         """Handle Spark's event about a query: its progress or its end."""
         if kind == "QueryProgressEvent":
-            self._further(json.loads(str(happening.progress().json())))
+            self.further(json.loads(str(happening.progress().json())))
         else:
-            stream = self._streams.pop(str(happening.runId()), None)
-            if stream is not None:
-                failure = crossing.text(happening.exception())
-                facets = emission.error(failure, failure) if failure else None
-                for written in stream.written.values():
-                    self._tell("FAIL" if failure else "COMPLETE", stream, written, _now(), facets)
+            self.close(str(happening.runId()), crossing.text(happening.exception()))
+
+    @property
+    def running(self) -> list[str]:
+        """Return Spark's ids of the running queries."""
+        return list(self._streams)
+
+    def close(self, run: str, failure: str) -> None:
+        """End a query, which was stopped, or failed."""
+        stream = self._streams.pop(run, None)
+        if stream is not None:
+            facets = emission.error(failure, failure) if failure else None
+            for written in stream.written.values():
+                self._tell("FAIL" if failure else "COMPLETE", stream, written, _now(), facets)
 
     def end(self, *, died: bool, reason: str = "") -> None:
         """End all running streams with the application, which ended or died (`reason`: of what)."""
@@ -109,7 +121,8 @@ class Streams:
             for written in stream.written.values():
                 self._teller.beat(written.query)
 
-    def _further(self, progress: dict[str, Any]) -> None:
+    def further(self, progress: dict[str, Any]) -> None:
+        """Note the progress of a query, as Spark describes it in JSON."""
         stream = self._streams.get(progress["runId"])
         if stream is None:
             return

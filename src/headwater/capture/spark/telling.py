@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import emission
+from headwater.capture.spark import coverage, emission
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.application import Application
 from headwater.capture.spark.commands import Write
@@ -63,6 +63,7 @@ class Teller:
             **emission.parent_facets(owner, self._application.version),
             **emission.spark(**self._details, **query.spark),
             **emission.warnings(found.warnings if found else []),
+            **self._covered(kind, found),
             **(facets or {}),
         }
         self._application.emitter.emit(
@@ -77,6 +78,15 @@ class Teller:
                 event_time=when,
             )
         )
+
+    def _covered(self, kind: str, found: Analysis | None) -> dict[str, Any]:
+        """Return the facet of what the query read, and count it for the application at the query's end."""
+        if found is None:
+            return {}
+        counted = msgspec.structs.replace(found.leaves.coverage, written=1)
+        if kind in {"COMPLETE", "FAIL"}:
+            self._application.coverage.add(counted)
+        return coverage.facet(counted)
 
     def beat(self, query: Query) -> None:
         """Say that the run of a query has not ended."""

@@ -1,8 +1,8 @@
 """Wait for the program's first SparkSession, and capture it: the import of this module is all that the variable HEADWATER_CAPTURE turns on.
 
 Python imports it by itself when it starts: through `headwater_capture.pth` where Headwater is installed, or through `site/sitecustomize.py` on
-PYTHONPATH. Until the program imports `pyspark.sql.session` it costs nothing. It never breaks an interpreter: after any error here, the program
-runs without capture.
+PYTHONPATH. Until the program imports a module of sessions it costs nothing. It never breaks an interpreter: after any error here, the program
+runs without capture. Sessions through Spark Connect are of another module.
 """
 
 import contextlib
@@ -11,17 +11,22 @@ import sys
 from types import ModuleType
 from typing import Any
 
-_WANTED = "pyspark.sql.session"
+_WANTED = ("pyspark.sql.session", "pyspark.sql.connect.session")
 
 
 class _Waiting:
-    """A finder that finds nothing, but adds a step to the import of one module."""
+    """A finder that finds nothing, but adds a step to the import of each wanted module."""
+
+    def __init__(self) -> None:
+        self.wanted = {name for name in _WANTED if name not in sys.modules}
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name != _WANTED:
+        if name not in self.wanted:
             return None
-        with contextlib.suppress(ValueError):
-            sys.meta_path.remove(self)
+        self.wanted.discard(name)
+        if not self.wanted:
+            with contextlib.suppress(ValueError):
+                sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
             load = spec.loader.exec_module
@@ -56,7 +61,7 @@ def _wrap(session: Any) -> None:
 
 
 with contextlib.suppress(Exception):
-    if _WANTED in sys.modules:
-        _wrap(sys.modules[_WANTED].SparkSession)
-    else:
-        sys.meta_path.insert(0, _Waiting())
+    for _name in _WANTED:
+        if _name in sys.modules:
+            _wrap(sys.modules[_name].SparkSession)
+    sys.meta_path.insert(0, _Waiting())

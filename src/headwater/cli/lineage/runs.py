@@ -83,6 +83,7 @@ def show(
         output.line(
             f"  {'code':<10}{output.printable(run['code']['version'] or '')}{dirty}  {output.printable(run['code']['url'] or '')}"
         )
+    _print_coverage(run["coverage"])
     if run["nominal_start"]:
         output.line(
             f"  {'period':<10}{output.printable(run['nominal_start'])} … {output.printable(run['nominal_end'] or '')}"
@@ -140,6 +141,15 @@ def show(
             ],
             styles={2: output.STATE_STYLES},
         )
+
+
+def _print_coverage(covered: dict[str, Any] | None) -> None:
+    if covered is None:
+        return
+    output.line(f"  {'coverage':<10}{output.printable(covered['summary'])}")
+    more = [f"{one['what']}: {one['why']}" for one in covered["reasons"][1:]]
+    for text in (*more, *covered["limits"]):
+        output.line(f"  {'':<10}{output.printable(text)}")
 
 
 def run_lineage(

@@ -119,6 +119,20 @@ function Overview({ run }: { run: RunDetail }) {
         </Section>
       )}
       {run.stalled_reason && <p className="notice-line">{run.stalled_reason}</p>}
+      {run.coverage && (run.coverage.not_seen > 0 || run.coverage.limits.length > 0) && (
+        <Section title="Not seen">
+          <ul>
+            {run.coverage.reasons.map((one) => (
+              <li key={`${one.what} ${one.why}`}>
+                {one.what}: {one.why}
+              </li>
+            ))}
+            {run.coverage.limits.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        </Section>
+      )}
       {run.children.length > 0 && (
         <Section title="Timeline" beside={plural(run.children.length, "child run")}>
           <Gantt run={run} />
@@ -129,6 +143,7 @@ function Overview({ run }: { run: RunDetail }) {
           <Facts
             facts={[
               ["Job", <NodeLink key="j" id={run.job} />],
+              ["Coverage", run.coverage?.summary],
               [
                 "Part of",
                 run.parent && (

@@ -1,0 +1,210 @@
+"""Turn a client's requests into events, one after the other, on capture's own thread: the counterpart of `capture.spark.collector`.
+
+A command that writes is a run: START when it was sent, COMPLETE or FAIL when its answer came. A query is an input of the runs' owner.
+Never raises: what cannot be read is said in the run, or logged once.
+"""
+
+import logging
+import time
+from collections import OrderedDict
+from datetime import UTC, datetime
+from typing import Any
+
+from headwater.capture.spark import emission
+from headwater.capture.spark.analysis import Analysis
+from headwater.capture.spark.application import Application
+from headwater.capture.spark.config import Config
+from headwater.capture.spark.connect import commands
+from headwater.capture.spark.connect.commands import Effect
+from headwater.capture.spark.connect.requests import Request
+from headwater.capture.spark.connect.server import NoAnswer, Server
+from headwater.capture.spark.connect.sources import Sources
+from headwater.capture.spark.streams import Streams
+from headwater.capture.spark.telling import Query, Teller
+from headwater.client import event
+
+log = logging.getLogger("headwater")
+_MOST_LIVE = 2000
+# The server answers writes without counts.
+NO_COUNTS = "rows written are not known: Spark Connect tells no counts of a command that writes"
+
+
+class Collector:
+    """The requests of all sessions with one server."""
+
+    def __init__(self, application: Application, config: Config, details: dict[str, Any]) -> None:
+        self.application = application
+        self.config = config
+        self.teller = Teller(application, config, details)
+        self.live: OrderedDict[int, Query] = OrderedDict()
+        self._sessions: dict[str, Sources] = {}
+        self.streams = Streams(self.teller, config.stream_seconds)
+        self._starting: dict[int, Query] = {}
+        self._streams_of: dict[str, tuple[Any, str]] = {}
+        self._asked_at = time.monotonic()
+        self._logged: set[str] = set()
+        self._beat_at = time.monotonic()
+
+    def take(self, kind: str, request: Request) -> None:
+        """Handle the start or the end of a request."""
+        try:
+            if kind == "start":
+                self._start(request)
+            else:
+                self._end(request)
+        except Exception as error:  # noqa: BLE001 - capture never harms its host
+            self._log(f"a request was not captured: {type(error).__name__}: {str(error)[:300]}")
+            self.application.coverage.miss("a request", error)
+
+    def sources(self, client: Any) -> Sources:
+        """Return the names of a client's session."""
+        key = str(client._session_id)
+        if key not in self._sessions:
+            self._sessions[key] = Sources(Server(client))
+        return self._sessions[key]
+
+    def end(self) -> None:
+        """End the application."""
+        if not self.application.ended:
+            self._abort_queries("the program ended before the query did")
+            self.streams.end(died=self.application.died() is not None)
+            self.application.end()
+
+    def abort(self, reason: str) -> None:
+        """End everything that runs: the program was stopped from outside. Asks the server nothing."""
+        if not self.application.ended:
+            self._abort_queries(reason)
+            self.streams.end(died=True, reason=reason)
+            self.application.abort(reason)
+
+    def beat(self, now: float) -> None:
+        """Send the announced signs of life, if they are due. `now`: seconds of a clock that never goes back."""
+        if self.streams.running and now - self._asked_at >= self.config.stream_seconds:
+            self.ask_streams()
+        if not self.config.heartbeat or now - self._beat_at < self.config.heartbeat or self.application.ended:
+            return
+        self._beat_at = now
+        self.application.beat()
+        for query in list(self.live.values()):
+            self.teller.beat(query)
+        self.streams.beat()
+
+    def _abort_queries(self, reason: str) -> None:
+        while self.live:
+            _, query = self.live.popitem()
+            self.teller.tell("ABORT", query, datetime.now(UTC), facets=emission.error(reason, ""))
+
+    # --- the two ends of a request
+
+    def _start(self, request: Request) -> None:
+        if request.plan.WhichOneof("op_type") != "command":
+            return
+        found = self._effect(request)
+        if found is None:
+            return
+        query = self._query(request, found)
+        if found.write.streaming:
+            self._starting[id(request)] = query  # its id comes with the answer
+            return
+        if found.write.target is None:
+            return
+        self.live[id(request)] = query
+        while len(self.live) > _MOST_LIVE:
+            self.live.popitem(last=False)
+        self.teller.tell("START", query, emission.moment(request.started))
+
+    def _effect(self, request: Request) -> Effect | None:
+        try:
+            return commands.effect(request.plan.command, self.sources(request.client))
+        except NoAnswer as problem:
+            self._log(f"a command was not captured: the server says: {problem}")
+            self.application.coverage.miss("a command", problem)
+            return None
+
+    def _query(self, request: Request, found: Effect) -> Query:
+        spark = {"operationId": request.operation, "sessionId": str(request.client._session_id)}
+        if found.analysis is not None and not found.write.streaming:
+            found.analysis.warnings.append(NO_COUNTS)
+        parent = self.application.owner_at(request.started)
+        return Query(event.run_id(), found.write, found.analysis, found.sql, parent, spark)
+
+    def _end(self, request: Request) -> None:
+        query = self.live.pop(id(request), None)
+        starting = self._starting.pop(id(request), None)
+        if starting is not None:
+            self._open_stream(request, starting)
+        elif self._is_about_stream(request):
+            self.ask_streams()
+        elif query is not None:
+            self._close(request, query)
+        elif request.failure is None:
+            self._read(request)
+
+    # --- streaming queries
+
+    def _open_stream(self, request: Request, query: Query) -> None:
+        result = request.answers.get("write_stream_operation_start_result")
+        if result is None:
+            return  # it did not begin
+        identifier, run = str(result.query_id.id), str(result.query_id.run_id)
+        found, target = query.analysis, query.write.target
+        if target is None:
+            if query.analysis is not None and commands.FUNCTION in query.analysis.warnings:
+                self.application.coverage.miss("what a streaming function writes", commands.FUNCTION)
+            if found is not None and found.inputs:
+                self._read_by_driver(found, request.started, found.warnings)
+            return
+        query.spark = {"queryId": identifier, "queryRunId": run, "query": str(result.name)}
+        self._streams_of[run] = (request.client, identifier)
+        self.streams.open(run, target.key, request.started, query, 0)
+
+    def _is_about_stream(self, request: Request) -> bool:
+        return str(request.plan.command.WhichOneof("command_type")) == "streaming_query_command"
+
+    def ask_streams(self) -> None:
+        """Ask how far the streaming queries are, and which have ended."""
+        self._asked_at = time.monotonic()
+        for run in self.streams.running:
+            client, identifier = self._streams_of[run]
+            try:
+                progress, active, failure = self.sources(client).server.stream(identifier, run)
+            except NoAnswer as problem:
+                self._log(f"no progress of a streaming query: {problem}")
+                continue
+            for one in progress:
+                self.streams.further(one)
+            if not active:
+                self.streams.close(run, failure)
+                del self._streams_of[run]
+
+    def _close(self, request: Request, query: Query) -> None:
+        failure = request.failure
+        facets = emission.error(str(failure) or type(failure).__name__, "") if failure is not None else {}
+        kind = "COMPLETE" if failure is None else "FAIL"
+        self.teller.tell(kind, query, emission.moment(request.ended), facets=facets)
+
+    def _read(self, request: Request) -> None:
+        plan = request.plan
+        sources = self.sources(request.client)
+        if plan.WhichOneof("op_type") == "root":
+            found = commands.read(plan.root, sources)
+            if found.inputs:
+                self._read_by_driver(found, request.started, [])
+        elif plan.command.WhichOneof("command_type") == "checkpoint_command":
+            result = request.answers.get("checkpoint_command_result")
+            relation_id = getattr(getattr(result, "_plan", result), "_relation_id", "")
+            if relation_id:
+                commands.keep_checkpoint(str(relation_id), plan.command.checkpoint_command.relation, sources)
+
+    def _read_by_driver(self, found: Analysis, started: int, warnings: list[str]) -> None:
+        inputs = emission.inputs(found.inputs, found.leaves, None)
+        self.application.coverage.add(found.leaves.coverage)
+        owner = self.application.owner_at(started)
+        self.application.read_by_driver(inputs, emission.driver_read(found), owner, warnings)
+
+    def _log(self, text: str) -> None:
+        """Log a problem once for each kind."""
+        kind = text.split(":", 1)[0]
+        if kind not in self._logged:
+            self._logged.add(kind)
+            log.warning("headwater capture: %s (logged once)", text)

@@ -1,0 +1,300 @@
+"""Find what a command of a client writes, and of what: from its message to a `Write` and an `Analysis`, or None if nothing outside Spark changes."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from headwater.capture.spark import columns as column_walk
+from headwater.capture.spark import datasets
+from headwater.capture.spark.analysis import Analysis
+from headwater.capture.spark.commands import ALTER, CREATE, DROP, OVERWRITE, RENAME, TRUNCATE, Write
+from headwater.capture.spark.connect import scope as scopes
+from headwater.capture.spark.connect import statements
+from headwater.capture.spark.connect.relations import Binder
+from headwater.capture.spark.connect.scope import Bound
+from headwater.capture.spark.connect.sources import GLOBAL, Located, Sources, View
+from headwater.capture.spark.datasets import Dataset, where_pair
+from headwater.capture.spark.dependencies import TooMany
+from headwater.model import names
+
+_MODES = {"SAVE_MODE_OVERWRITE": OVERWRITE, "SAVE_MODE_APPEND": ""}
+_V2_MODES = {
+    "MODE_CREATE": CREATE, "MODE_OVERWRITE": OVERWRITE, "MODE_OVERWRITE_PARTITIONS": OVERWRITE, "MODE_APPEND": "",
+    "MODE_REPLACE": OVERWRITE, "MODE_CREATE_OR_REPLACE": OVERWRITE,
+}  # fmt: skip
+_CHANGES = {"DROP": DROP, "TRUNCATE": TRUNCATE, "ALTER": ALTER, "CREATE": CREATE, "CLONE": CREATE, "LIKE": CREATE}
+FUNCTION = "what a function of foreachBatch or foreach writes is not seen: Spark Connect runs it on the server"
+_REPLACING = frozenset({"MERGE", "UPDATE", "DELETE"})
+
+
+class Effect(msgspec.Struct):
+    """The effect of a command: what it writes, and of what. `sql`: its text."""
+
+    write: Write
+    analysis: Analysis | None = None
+    sql: str = ""
+
+
+def effect(command: Any, sources: Sources) -> Effect | None:
+    """Return what a command changes outside of Spark. Notes the views that it makes. Raises NoAnswer if its target cannot be named."""
+    kind = str(command.WhichOneof("command_type"))
+    handler = _HANDLERS.get(kind)
+    return handler(getattr(command, kind), sources) if handler is not None else None
+
+
+def analyse(binder: Binder, bound: Bound, relation: Any = None) -> Analysis:
+    """Return the analysis of a relation. `relation`: its message, whose names and types the server tells."""
+    result = Analysis(binder.leaves)
+    result.fields = scopes.schema_fields(bound.attributes)
+    try:
+        found = column_walk.resolve(bound.node)
+        result.columns, result.rows = found.columns, found.rows
+    except (TooMany, RecursionError) as reason:
+        result.warnings.append(f"column lineage left out: {reason}")
+    if relation is not None:
+        _say_names(result, binder.schema(relation), binder)
+    result.opaque = binder.opaque
+    result.warnings += binder.warnings
+    return result
+
+
+def _say_names(result: Analysis, schema: list[dict[str, Any]], binder: Binder) -> None:
+    """Name the columns as the server does: it names what the client's plan leaves without a name."""
+    if not schema:
+        return
+    if result.columns and len(schema) != len(result.columns):
+        binder.warn(
+            f"column lineage left out: {len(result.columns)} columns were found, and the server has {len(schema)}"
+        )
+        result.columns = []
+    for column, one in zip(result.columns, schema, strict=False):
+        column.name = str(one["name"])
+    result.fields = scopes.schema_fields([scopes.attribute(one["name"], one["type"]) for one in schema])
+
+
+def read(relation: Any, sources: Sources) -> Analysis:
+    """Return the analysis of a query whose rows go to the client."""
+    binder = Binder(sources)
+    return analyse(binder, binder.bind(relation))
+
+
+def _query(relation: Any, sources: Sources) -> Analysis:
+    binder = Binder(sources)
+    return analyse(binder, binder.bind(relation), relation)
+
+
+# --- DataFrame writers
+
+
+def _write_operation(inner: Any, sources: Sources) -> Effect | None:
+    lifecycle = _MODES.get(inner.SaveMode.Name(inner.mode), CREATE)
+    partitions = list(inner.partitioning_columns)
+    options = {key.lower(): value for key, value in inner.options.items()}
+    if inner.WhichOneof("save_type") == "table":
+        parts = scopes.split(inner.table.table_name)
+        inserts = inner.table.TableSaveMethod.Name(inner.table.save_method).endswith("INSERT_INTO")
+        located = sources.table(parts)
+        target = _target(located, sources, parts, options.get("path", ""), inner.source)
+        found = _query(inner.input, sources)
+        if inserts and located is not None:
+            _by_position(found, located.columns)
+        if located is None or not inserts:
+            return Effect(Write(target, lifecycle, partitions=partitions), found)
+        return Effect(Write(target, OVERWRITE if lifecycle == OVERWRITE else ""), found)
+    kind = (inner.source or sources.server.setting("spark.sql.sources.default") or "parquet").lower()
+    target_ = _place(kind, inner.path or options.get("path", ""), {**dict(inner.options), **options}, sources)
+    return Effect(Write(target_, lifecycle, partitions=partitions), _query(inner.input, sources)) if target_ else None
+
+
+def _place(kind: str, path: str, options: dict[str, str], sources: Sources) -> Dataset | None:
+    """Return the dataset that a format writes; None if nothing is left of it (noop, console)."""
+    if kind == "jdbc" and options.get("url"):
+        return datasets.jdbc(options["url"], options.get("dbtable", "?"), [])
+    if kind == "kafka":
+        return next(iter(datasets.topics(options, [])), None)
+    if not path:
+        return None
+    place = sources.qualified(path)
+    return datasets.delta(place, []) if kind == "delta" else Dataset(*where_pair(names.from_location(place)), [], kind)
+
+
+def _target(located: Located | None, sources: Sources, parts: list[str], path: str, provider: str) -> Dataset:
+    if located is not None:
+        return msgspec.structs.replace(located.dataset, fields=[])
+    if path:
+        where = where_pair(names.from_location(sources.qualified(path)))
+        return Dataset(*where, [], provider, sources.symlink(sources.full(parts)))
+    made = sources.place(parts)
+    made.storage = made.storage or provider or sources.server.setting("spark.sql.sources.default")
+    return made
+
+
+def _by_position(found: Analysis, names_: Sequence[str]) -> None:
+    """Name the columns as the table that they go into does."""
+    if len(found.columns) == len(found.fields) == len(names_):
+        for column, field, name in zip(found.columns, found.fields, names_, strict=True):
+            column.name = field["name"] = name
+
+
+def _write_v2(inner: Any, sources: Sources) -> Effect:
+    parts = scopes.split(inner.table_name)
+    lifecycle = _V2_MODES.get(inner.Mode.Name(inner.mode), CREATE)
+    target = _target(sources.table(parts), sources, parts, "", inner.provider)
+    partitions = [
+        one.unresolved_attribute.unparsed_identifier
+        for one in inner.partitioning_columns
+        if one.WhichOneof("expr_type") == "unresolved_attribute"
+    ]
+    return Effect(Write(target, lifecycle, partitions=partitions), _query(inner.input, sources))
+
+
+def _create_view(inner: Any, sources: Sources) -> None:
+    binder = Binder(sources)
+    bound = binder.bind(inner.input)
+    _name_view(f"{GLOBAL}.{inner.name}" if inner.is_global else inner.name, binder, bound, sources)
+
+
+def _name_view(name: str, binder: Binder, bound: Bound, sources: Sources) -> None:
+    sources.name(name, View(bound, binder.leaves, list(binder.warnings), binder.opaque))
+
+
+def keep_checkpoint(relation_id: str, relation: Any, sources: Sources) -> None:
+    """Note the relation behind the id of a checkpoint."""
+    binder = Binder(sources)
+    bound = binder.bind(relation)
+    sources.keep_checkpoint(relation_id, View(bound, binder.leaves, list(binder.warnings), binder.opaque))
+
+
+def _stream(inner: Any, sources: Sources) -> Effect:
+    """Return the effect of a streaming query. Without a target (a sink that leaves nothing, a function) it only reads."""
+    found = _query(inner.input, sources)
+    options = {key.lower(): value for key, value in inner.options.items()}
+    kind = (inner.format or "").lower()
+    if inner.WhichOneof("sink_destination") == "table_name":
+        parts = scopes.split(inner.table_name)
+        target: Dataset | None = _target(sources.table(parts), sources, parts, "", kind)
+    else:
+        target = _place(
+            kind or "parquet", inner.path or options.get("path", ""), {**dict(inner.options), **options}, sources
+        )
+    if inner.HasField("foreach_batch") or inner.HasField("foreach_writer"):
+        target = None
+        found.warnings.append(FUNCTION)
+    return Effect(Write(target, "", partitions=list(inner.partitioning_column_names), streaming=True), found)
+
+
+# --- SQL
+
+
+def _sql(inner: Any, sources: Sources) -> Effect | None:
+    binder = Binder(sources)
+    text = inner.sql
+    relation = getattr(inner, "input", None)
+    if relation is not None and inner.HasField("input"):
+        root = relation
+        if relation.WhichOneof("rel_type") == "with_relations":
+            for reference in relation.with_relations.references:
+                binder.views[reference.subquery_alias.alias] = binder.bind(reference)
+            root = relation.with_relations.root
+        text = root.sql.query
+    try:
+        statement = statements.parse(text)
+    except statements.NoEngine as problem:
+        binder.warn(str(problem))
+        return None
+    if statement is None:
+        return None
+    _follow_use(text, statement, sources)
+    flow = next((one for one in reversed(statement.flows) if one.target is not None), None)
+    found = _flow_effect(flow, statement, binder, sources) if flow is not None else _change_effect(statement, sources)
+    if found is not None:
+        found.sql = text[:100_000]
+    return found
+
+
+def _follow_use(text: str, statement: Any, sources: Sources) -> None:
+    if statement.kind == "USE":
+        words = text.split(None, 1)[1].strip().rstrip(";").strip()
+        for noise in ("database ", "schema ", "namespace "):
+            if words.lower().startswith(noise):
+                words = words[len(noise) :].strip()
+        parts = scopes.split(words)
+        sources.database = parts[-1]
+        if len(parts) > 1:
+            sources.catalog = parts[0]
+
+
+def _flow_effect(flow: Any, statement: Any, binder: Binder, sources: Sources) -> Effect | None:
+    parts = sources.spelled(flow.target, statement.text)
+    change = next((one for one in statement.changes if one.table == flow.target), None)
+    temporary = change is not None and change.temporary
+    view = statement.kind.startswith("CREATE") and "VIEW" in statement.kind
+    located = None if temporary else sources.table(parts) if not sources.path(parts) else None
+    tables = binder.tables(statement)
+    target_bound = None
+    if flow.action in _REPLACING and located is not None and flow.target not in tables:
+        tables[flow.target] = binder.table(parts)
+    if flow.action in _REPLACING:
+        target_bound = tables.get(flow.target)
+    if located is not None and flow.target not in tables:
+        known = dict(tables)
+        known[flow.target] = scopes.leaf([scopes.attribute(name) for name in located.columns])
+        statement = statements.resolve(statement, known)
+    else:
+        statement = statements.resolve(statement, tables)
+    flow = next(one for one in reversed(statement.flows) if one.target is not None)
+    statements.complain(statement, binder.warn)
+    bound = statements.select(flow, tables, binder.warn)
+    if temporary:
+        _name_view(".".join(parts), binder, bound, sources)
+        return None
+    found = analyse(binder, bound)
+    if view:
+        target = Dataset(*sources.symlink(sources.full(parts)), [], kind="VIEW")
+        replaces = " or replace " in " " + " ".join(statement.text.lower().split()[:4]) + " "
+        return Effect(Write(target, OVERWRITE if replaces else CREATE), found)
+    if place := sources.path(parts):
+        return Effect(Write(place[0], OVERWRITE if flow.action in {"OVERWRITE", "EXPORT"} else ""), found)
+    target = _target(located, sources, parts, "", "")
+    if flow.action in _REPLACING:
+        if target_bound is not None:
+            found.rewrites(target, scopes.schema_fields(target_bound.attributes))
+        return Effect(Write(target, ""), found)
+    lifecycle = {"CREATE": CREATE, "OVERWRITE": OVERWRITE}.get(flow.action, "")
+    if lifecycle == CREATE and located is not None and "replace" in statement.text.lower().split()[:4]:
+        lifecycle = OVERWRITE
+    return Effect(Write(target, lifecycle), found)
+
+
+def _change_effect(statement: Any, sources: Sources) -> Effect | None:
+    for change in statement.changes:
+        parts = list(change.table)
+        if change.action == "DROP" and sources.drop_view(parts):
+            continue
+        if change.temporary:
+            continue
+        if "VIEW" in statement.kind:
+            target = Dataset(*sources.symlink(sources.full(parts)), [], kind="VIEW")
+            return Effect(Write(target, _CHANGES.get(change.action, ALTER)))
+        if change.action == "RENAME" and change.other is not None:
+            before = _target(None, sources, parts, "", "")
+            other = [*parts[:-1], *change.other] if len(change.other) == 1 else list(change.other)
+            after = sources.table(other)
+            return Effect(Write(_target(after, sources, other, "", ""), RENAME, previous=before.key))
+        if change.action in _CHANGES:
+            located = sources.table(parts)
+            if_exists = change.action == "DROP" and "exists" in statement.text.lower().split()[:5]
+            if if_exists and located is None and not sources.is_known(parts):
+                continue  # it may never have been there
+            return Effect(Write(_target(located, sources, parts, "", ""), _CHANGES[change.action]))
+    return None
+
+
+_HANDLERS: dict[str, Callable[[Any, Sources], Effect | None]] = {
+    "write_operation": _write_operation,
+    "write_operation_v2": _write_v2,
+    "create_dataframe_view": _create_view,
+    "sql_command": _sql,
+    "write_stream_operation_start": _stream,
+}

@@ -1,0 +1,211 @@
+"""The same programs through Spark Connect: a real server, a client without a JVM, and the lineage that the session with a JVM has.
+
+tests/cases/connect.json names what differs, and why: events by case, or the reason that a case is no program for Spark Connect.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyspark
+import pytest
+from test_cases import CASES, NAMES, run, told
+
+from conftest import Kept
+from headwater.capture.spark import environment
+from headwater.capture.spark.connect.collector import NO_COUNTS
+from scale import suite_takes
+
+DIFFERENT = json.loads((CASES.parent / "connect.json").read_text())
+HOME = Path(pyspark.__file__).parent
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Spark Connect server, started as PySpark's own script does."""
+    folder = tmp_path_factory.mktemp("connect")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = {
+        "spark.connect.grpc.binding.port": port,
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": 2,
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.warehouse.dir": folder / "warehouse",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+    }
+    confs = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+    command = [
+        "bash",
+        str(HOME / "sbin/start-connect-server.sh"),
+        "--master",
+        "local[2]",
+        "--driver-memory",
+        "1g",
+        *confs,
+    ]
+    env = {
+        **os.environ,
+        "SPARK_NO_DAEMONIZE": "1",
+        "SPARK_HOME": str(HOME),
+        "SPARK_LOG_DIR": str(folder),
+        "SPARK_PID_DIR": str(folder),
+    }
+    with (folder / "log").open("wb") as log:
+        server = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log, start_new_session=True)
+    try:
+        deadline = time.monotonic() + 90
+        while time.monotonic() < deadline and server.poll() is None:
+            with socket.socket() as tried:
+                if tried.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.2)
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(30)
+
+
+@pytest.fixture(scope="module")
+def remote(address: str) -> Iterator[Any]:
+    from pyspark.sql.connect.session import SparkSession
+
+    session = SparkSession.builder.remote(address).create()
+    session.conf.set("spark.app.name", "capture")
+    yield session
+    session.client.close()
+
+
+@pytest.fixture(scope="module")
+def events() -> Kept:
+    return Kept()
+
+
+@pytest.fixture(scope="module")
+def watched(remote: Any, events: Kept) -> Iterator[Any]:
+    from headwater.capture.spark import attach
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADWATER_SPARK_HEARTBEAT", "0")
+        for name in ("OPENLINEAGE_CONTEXT", "OPENLINEAGE_PARENT_ID"):
+            patch.delenv(name, raising=False)
+        found = attach(remote, emitter=events)
+    found.flush()
+    yield found
+    found.detach()
+
+
+@pytest.fixture(scope="module")
+def place(remote: Any, watched: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data that the session with a JVM has too."""
+    root = tmp_path_factory.mktemp("land")
+    people = remote.createDataFrame(
+        [(1, "ann", "north", 30), (2, "bob", "south", 40)], "id int, name string, city string, age int"
+    )
+    orders = remote.createDataFrame(
+        [(1, 1, 9.5, "a"), (2, 1, 3.0, "b"), (3, 2, 1.0, "a")], "no int, person int, amount double, kind string"
+    )
+    people.write.parquet(str(root / "people"))
+    orders.write.parquet(str(root / "orders"))
+    people.selectExpr(
+        "id", "array(name, city) as words", "named_struct('x', age, 'deep', named_struct('y', name)) as info",
+        "array(named_struct('p', id, 'q', name)) as pairs",
+    ).write.parquet(str(root / "nested"))  # fmt: skip
+    people.write.saveAsTable("people")
+    orders.write.saveAsTable("orders")
+    watched.flush()
+    return root
+
+
+# Those that the suite takes too: each kind of relation, statement and end.
+_TAKEN = (
+    "driver_reads",
+    "failed",
+    "foreach_batch",
+    "formats",
+    "insert_into",
+    "join_using",
+    "stream_to_files",
+    "structs",
+    "temp_view",
+    "udf",
+    "window",
+)
+
+
+@pytest.mark.parametrize(
+    "name", suite_takes([name for name in NAMES if "never" not in DIFFERENT.get(name, {})], _TAKEN)
+)
+def test_as_with_a_jvm(
+    name: str, remote: Any, watched: Any, events: Kept, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    different = DIFFERENT.get(name, {})
+    from pyspark.sql.connect import functions
+    from pyspark.sql.connect.window import Window
+
+    watched.flush()
+    events.events.clear()
+    watched._application._reported.clear()
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # as `SparkSession.builder` sets it, for functions that ask
+    run(name, remote, place, tmp_path, functions, Window)
+    assert watched.flush(30)
+    expected = different.get("events") or json.loads((CASES / f"{name}.expected.json").read_text())["events"]
+    expected = [{key: value for key, value in event.items() if key != "rows"} for event in expected]
+    actual = told(events.events)
+    assert actual == expected, json.dumps(actual, indent=1)
+    ends = [
+        event
+        for event in events.events
+        if event["eventType"] == "COMPLETE"
+        and event["inputs"]
+        and event["job"]["facets"]["jobType"]["processingType"] == "BATCH"
+    ]
+    assert all(NO_COUNTS in event["run"]["facets"]["headwater_warnings"]["warnings"] for event in ends)
+
+
+PROGRAM = """
+import sys
+from pyspark.sql import SparkSession, functions as F
+address, folder = sys.argv[1:]
+spark = SparkSession.builder.remote(address).appName("nightly").getOrCreate()
+spark.range(3).withColumn("k", F.col("id") + 1).write.parquet(f"{folder}/in")
+other = spark.newSession()
+other.read.parquet(f"{folder}/in").groupBy("k").agg(F.sum("id").alias("s")).write.parquet(f"{folder}/out")
+other.stop()
+spark.stop()
+"""
+
+
+def test_one_variable(address: str, tmp_path: Path) -> None:
+    events = tmp_path / "events.ndjson"
+    env = {
+        key: value for key, value in os.environ.items() if not key.startswith(("HEADWATER_", "OPENLINEAGE_", "SPARK_"))
+    }
+    env |= {"HEADWATER_TRANSPORT": "file", "HEADWATER_EVENTS_FILE": str(events)} | environment(env)
+    subprocess.run([sys.executable, "-c", PROGRAM, address, tmp_path], env=env, check=True, capture_output=True)
+    told_ = [json.loads(line) for line in events.read_text().splitlines()]
+    ends = {event["job"]["name"]: event for event in told_ if event["eventType"] == "COMPLETE"}
+    assert set(ends) == {"nightly", "nightly.in", "nightly.out"}
+    owner = ends["nightly"]["run"]["runId"]
+    assert all(event["run"]["facets"]["parent"]["run"]["runId"] == owner for name, event in ends.items() if "." in name)
+    (output,) = ends["nightly.out"]["outputs"]
+    assert [one["field"] for one in output["facets"]["columnLineage"]["fields"]["s"]["inputFields"]] == ["id"]
+    assert [event["eventType"] for event in told_ if event["job"]["name"] == "nightly"] == ["START", "COMPLETE"]

@@ -1,0 +1,69 @@
+"""The reads that capture could not trace, or only in part: the run says so."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.capture.spark import rdds
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def covered(kept: Any, attachment: Any, write: Any) -> dict[str, Any]:
+    """The coverage that the run of a write ends with."""
+    attachment.flush()
+    kept.events.clear()
+    write()
+    assert attachment.flush(10)
+    (end,) = [event for event in kept.events if event["eventType"] == "COMPLETE"]
+    found = end["run"]["facets"]["headwater_coverage"]
+    return {key: value for key, value in found.items() if not key.startswith("_")}
+
+
+def test_tables_rdds_and_what_fails(
+    spark: Any, attachment: Any, kept: Any, land: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = spark.table("people")
+    made = people.rdd.map(lambda row: (row.id,)).toDF("id int")
+    both = made.join(people, "id")
+    assert covered(kept, attachment, lambda: both.write.parquet(str(tmp_path / "a"))) == {
+        "reads": 2, "traced": 1, "throughFunction": 1, "notSeen": 0, "reasons": [], "limits": [], "written": 1,
+    }  # fmt: skip
+
+    def broken(rdd: Any, coverage: Any) -> Any:
+        raise RuntimeError("no such method")
+
+    with monkeypatch.context() as patch:
+        patch.setitem(rdds._READERS, "FileScanRDD", broken)
+        found = covered(kept, attachment, lambda: both.write.parquet(str(tmp_path / "b")))
+    assert (found["reads"], found["traced"], found["throughFunction"], found["notSeen"]) == (2, 1, 0, 1)
+    assert found["reasons"] == [{"what": "an RDD (FileScanRDD)", "why": "RuntimeError: no such method"}]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rdds, "MOST_RDDS", 1)
+        found = covered(kept, attachment, lambda: made.write.parquet(str(tmp_path / "c")))
+    assert found["limits"] == ["only 1 RDDs were followed; 1 or more were not"]
+
+
+def test_an_input_that_is_no_file_is_said(spark: Any, attachment: Any, kept: Any, tmp_path: Path) -> None:
+    url = "jdbc:derby:memory:coverage;create=true"
+    spark.range(3).write.jdbc(url, "APP.N")
+    made = spark.read.jdbc(url, "APP.N").rdd.map(tuple).toDF("n long")
+    found = covered(kept, attachment, lambda: made.write.parquet(str(tmp_path / "out")))
+    assert (found["reads"], found["notSeen"]) == (1, 1)
+    assert found["reasons"][0]["why"] == "it reads something else than files"
+
+
+def test_the_application_sums(spark: Any, attachment: Any, kept: Any, land: Path, tmp_path: Path) -> None:
+    attachment.flush()
+    whole = attachment._application.coverage
+    before = (whole.traced, whole.written)
+    spark.table("people").select("id").collect()
+    spark.table("people").write.parquet(str(tmp_path / "out"))
+    attachment.flush()
+    assert (whole.traced - before[0], whole.written - before[1]) == (2, 1)
