@@ -139,7 +139,10 @@ def reads(node: Node) -> list[str]:
 
 
 def _group(content: Node, name: str) -> dict[str, Node]:
-    return {str(key): node for key, node in _mapping(content.get(name)).items() if isinstance(node, dict)}
+    found = {str(key): node for key, node in _mapping(content.get(name)).items() if isinstance(node, dict)}
+    for key, node in found.items():
+        node.setdefault("unique_id", key)
+    return found
 
 
 def _mapping(value: Any) -> dict[str, Any]:

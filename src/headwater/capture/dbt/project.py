@@ -13,6 +13,7 @@ import msgspec
 
 from headwater.capture.dbt.manifest import Manifest, Node, Relation, catalog_columns, read_manifest, reads
 from headwater.capture.dbt.rendering import Names, rendered
+from headwater.capture.dbt.reported import LastRun, Reported, last_run
 from headwater.columns.catalog import folded_name
 from headwater.columns.project import Text
 from headwater.errors import InvalidQuestion
@@ -50,8 +51,9 @@ class Dependent(msgspec.Struct, frozen=True):
 class DbtProject(msgspec.Struct, frozen=True):
     """A project ready to be analysed.
 
-    `tables`: columns of relations that dbt's catalog lists. `jobs`: the job of each text, `project.model` as dbt's events call it; `reads`: what
-    each text depends on by dbt's account. `problems`: what could not be read, each with the file and what to do.
+    `tables`: columns of relations that dbt's catalog lists. `jobs`: the job of each text, `project.model`; `reads`: what
+    each text depends on by dbt's account. `problems`: what could not be read, each with the file and what to do. `reported`: the events that
+    dbt-ol would send of it, where there is a manifest.
     """
 
     name: str
@@ -62,6 +64,7 @@ class DbtProject(msgspec.Struct, frozen=True):
     reads: dict[str, tuple[Relation, ...]]
     dependents: tuple[Dependent, ...]
     problems: tuple[str, ...]
+    reported: Reported | None = None
 
 
 def dialect_of(adapter: str) -> str:
@@ -90,20 +93,25 @@ class _Reader:
         self.dialect = dialect or dialect_of(manifest.adapter)
         self.texts: list[Text] = []
         self.jobs: dict[str, str] = {}
+        self.nodes: dict[str, Node] = {}
         self.reads: dict[str, tuple[Relation, ...]] = {}
         self.dependents: list[Dependent] = []
         self.problems: list[str] = []
         self.places: Counter[str] = Counter()
 
     def result(self) -> DbtProject:
+        built: dict[Relation, Node] = {}
         for id_, node in [*self.manifest.nodes.items(), *self.manifest.others.items()]:
             try:
                 self.node(node)
+                if node.get("resource_type") in {"model", "snapshot", "seed", "source"} and (table := self.table(node)):
+                    built[table] = node
             except (AttributeError, KeyError, TypeError, ValueError) as error:
                 self.problems.append(
                     f"{self.path}: {id_} is not in dbt's format ({type(error).__name__}: {error}); the rest is read. "
                     "Let dbt write it again: dbt compile"
                 )
+        reported = Reported(self.manifest, self.nodes, built, self.last_run(), self.root)
         return DbtProject(
             self.manifest.project,
             self.dialect,
@@ -113,7 +121,15 @@ class _Reader:
             self.reads,
             tuple(self.dependents),
             tuple(self.problems),
+            reported,
         )
+
+    def last_run(self) -> LastRun | None:
+        try:
+            return last_run(self.path.with_name("run_results.json"))
+        except InvalidQuestion as error:
+            self.problems.append(f"{error.message}; the project is read without it")
+            return None
 
     def node(self, node: Node) -> None:
         kind = str(node.get("resource_type") or "semantic_model")
@@ -141,6 +157,7 @@ class _Reader:
             text = versioned(text, config)
         self.texts.append(Text(place, text, table or (f"__dbt__cte__{node['name']}",), view_of(config)))
         self.jobs[place] = f"{self.manifest.project}.{node['name']}"
+        self.nodes[place] = node
         self.reads[place] = inputs
 
     def names(self, node: Node) -> Names:

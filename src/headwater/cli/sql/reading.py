@@ -96,12 +96,12 @@ class Reading:
         """Return what dbt projects have that reads tables without SQL of its own: tests, exposures, metrics."""
         return [one for project in self.dbt for one in project.dependents]
 
-    def job(self, place: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
-        """Return the job of a dbt model and what it reads by dbt's account; "" for other texts."""
+    def model(self, place: str) -> tuple[DbtProject, tuple[tuple[str, ...], ...]] | None:
+        """Return the dbt project of a model and what the model reads by dbt's account; None for other texts."""
         for project in self.dbt:
             if place in project.jobs:
-                return project.jobs[place], project.reads[place]
-        return "", ()
+                return project, project.reads[place]
+        return None
 
     def _session(self) -> Session:
         through = self.options.through_views

@@ -50,9 +50,14 @@ def sql(
     ] = None,
     openlineage: Annotated[
         str | None,
-        typer.Option(metavar="NAMESPACE", help="Print OpenLineage JobEvents with the tables in this namespace."),
+        typer.Option(
+            metavar="NAMESPACE",
+            help="Print OpenLineage events with the tables in this namespace; of a dbt project those of dbt-ol, with columns.",
+        ),
     ] = None,
-    job_namespace: Annotated[str, typer.Option(help="Put the jobs of OpenLineage events in this namespace.")] = "sql",
+    job_namespace: Annotated[
+        str, typer.Option(help="Put the jobs of OpenLineage events in this namespace: dbt for dbt's models, else sql.")
+    ] = "",
     through_views: Annotated[
         bool,
         typer.Option(
@@ -214,7 +219,9 @@ def _print_whole(
         dependents = [statements.dependent(one) for one in reading.dependents()]
         output.raw(msgspec.json.encode(made | ({"dependents": dependents} if reading.dbt else {})))
     elif form == "--openlineage":
-        output.raw(msgspec.json.encode(statements.events(found, dialect, *namespaces, reading.job)))
+        from headwater.cli.sql.events import events
+
+        output.raw(msgspec.json.encode(events(found, reading, *namespaces)))
     else:
         graph = column_graph.Graph(found, tables_only=tables_only)
         print(column_graph.mermaid(graph) if form == "--mermaid" else column_graph.dot(graph))

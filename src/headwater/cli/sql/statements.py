@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from headwater.cli.output import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from headwater.capture.dbt.project import Dependent
     from headwater.columns import Flow, Input, Output, Statement
     from headwater.model.lineage import Transformation
@@ -310,57 +308,3 @@ def dependent(one: "Dependent") -> dict[str, Any]:
     """Return what reads tables without SQL of its own, for programs."""
     reads = [_table(table) for table in one.reads]
     return {"kind": one.kind, "name": one.name, "file": one.place, "reads": reads, "writes": _table(one.writes)}
-
-
-def events(
-    found: Sequence[ParsedStatement],
-    dialect: str,
-    namespace: str,
-    job_namespace: str,
-    job_of: "Callable[[str], tuple[str, tuple[tuple[str, ...], ...]]]",
-) -> list[dict[str, Any]]:
-    """Return an OpenLineage JobEvent for each statement with a target.
-
-    `job_of` gives, for a file, the job that a tool calls it by and what it reads by that tool's account; "" where no tool does: then the job is
-    `file[target]`, or `file[target#2]` for the second of that name. Its name must not end as the target's does, or an ending would match both.
-    """
-    import os
-
-    from headwater.client import event
-    from headwater.columns.edges import fields_made
-    from headwater.columns.openlineage import facets, names
-
-    schemas = {"columnLineage": "ColumnLineageDatasetFacet", "lifecycleStateChange": "LifecycleStateChangeDatasetFacet"}
-    seen: Counter[str] = Counter()
-    fields = fields_made(one.statement for one in found)
-    made = []
-    for one in found:
-        if not one.statement.writes:
-            continue
-        statement = facets(one.statement, dialect, namespace, one.query, base=os.getcwd(), made=fields)  # noqa: PTH109
-        job, reads = job_of(one.file)
-        if not job:
-            job = f"{one.file}[{', '.join(name(table) for table in one.statement.writes)}"
-            seen[job] += 1
-            job = f"{job}]" if seen[job] == 1 else f"{job}#{seen[job]}]"
-        inputs = dict.fromkeys([*statement.inputs, *(names(table, dialect, namespace) for table in reads)])
-        outputs = [
-            event.dataset(
-                output.namespace,
-                output.name,
-                facets={key: event.facet(schemas[key], **body) for key, body in bodies.items()},
-            )
-            for output, bodies in statement.outputs.items()
-        ]
-        made.append(
-            event.job(
-                (job_namespace, job),
-                inputs=[event.dataset(given.namespace, given.name) for given in inputs],
-                outputs=outputs,
-                job_facets={
-                    "jobType": event.job_type("BATCH", "SQL", "QUERY"),
-                    "sql": event.facet("SQLJobFacet", **statement.job["sql"]),
-                },
-            )
-        )
-    return made

@@ -271,12 +271,56 @@ def test_what_has_no_sql_depends_on_its_tables(run: Run) -> None:
 def test_events_name_the_jobs_and_inputs_as_dbt_does(run: Run) -> None:
     nodes = COMPILED | {"model.shop.forced": node("forced", "select 1 as a", ["model.shop.orders"])}
     write({"shop/target/manifest.json": manifest(nodes)})
-    told = json.loads(run("shop/target", "--openlineage", "duckdb://shop", "--job-namespace", "dbt").stdout)
+    told = json.loads(run("shop/target", "--openlineage", "duckdb://shop").stdout)
     jobs = {event["job"]["name"]: event for event in told}
-    assert set(jobs) == {"shop.orders", "shop.totals", "shop.forced"}
-    assert [one["name"] for one in jobs["shop.forced"]["inputs"]] == ["dev.main.orders"]
-    fields = jobs["shop.totals"]["outputs"][0]["facets"]["columnLineage"]["fields"]
+    assert set(jobs) == {"dev.main.shop.orders", "dev.main.shop.totals", "dev.main.shop.forced"}
+    assert {event["job"]["namespace"] for event in told} == {"dbt"}
+    assert {"eventType" in event for event in told} == {False}
+    assert [one["name"] for one in jobs["dev.main.shop.forced"]["inputs"]] == ["dev.main.orders"]
+    fields = jobs["dev.main.shop.totals"]["outputs"][0]["facets"]["columnLineage"]["fields"]
     assert fields["twice"]["inputFields"][0]["field"] == "amount"
+
+
+def result(id_: str, status: str, **more: Any) -> dict[str, Any]:
+    timing = [{"name": "execute", "started_at": "2026-11-25T10:00:00Z", "completed_at": "2026-11-25T10:00:05Z"}]
+    return {"unique_id": id_, "status": status, "timing": timing, **more}
+
+
+def ran(command: str, *results: dict[str, Any]) -> dict[str, Any]:
+    about = {"invocation_id": "8d2505f1-d91d-42e4-87c9-6b409f1ae5c6", "dbt_version": "1.11.0"}
+    return {"metadata": about, "args": {"which": command}, "results": list(results)}
+
+
+def test_what_dbt_ran_is_a_run_with_the_end_that_it_had(run: Run) -> None:
+    results = ran("build", result("model.shop.orders", "success"), result("model.shop.totals", "error"))
+    write({"shop/target/manifest.json": manifest(COMPILED), "shop/target/run_results.json": json.dumps(results)})
+    told = json.loads(run("shop/target", "--openlineage", "duckdb://shop").stdout)
+    assert [(event["job"]["name"], event["eventType"], len(event["outputs"])) for event in told] == [
+        ("dbt-run-shop", "START", 0),
+        ("dev.main.shop.orders.build.run", "START", 1),
+        ("dev.main.shop.orders.build.run", "COMPLETE", 1),
+        ("dev.main.shop.totals.build.run", "START", 1),
+        ("dev.main.shop.totals.build.run", "FAIL", 0),
+        ("dbt-run-shop", "FAIL", 0),
+    ]
+    again = json.loads(run("shop/target", "--openlineage", "duckdb://shop").stdout)
+    assert [event["run"]["runId"] for event in again] == [event["run"]["runId"] for event in told]
+
+
+@pytest.mark.parametrize("command", ["compile", "docs", "ls"])
+def test_what_dbt_did_not_run_is_declared(run: Run, command: str) -> None:
+    results = ran(command, result("model.shop.orders", "success"))
+    write({"shop/target/manifest.json": manifest(COMPILED), "shop/target/run_results.json": json.dumps(results)})
+    told = json.loads(run("shop/target", "--openlineage", "duckdb://shop").stdout)
+    assert {event["job"]["name"] for event in told} == {"dev.main.shop.orders", "dev.main.shop.totals"}
+    assert {"run" in event for event in told} == {False}
+
+
+def test_results_that_are_not_dbts_are_a_problem_and_the_rest_is_read(run: Run) -> None:
+    write({"shop/target/manifest.json": manifest(COMPILED), "shop/target/run_results.json": "[]"})
+    done = run("shop/target", "--openlineage", "duckdb://shop")
+    assert "run_results.json is not in dbt's format" in done.stderr
+    assert len(json.loads(done.stdout)) == 2
 
 
 @pytest.mark.parametrize(
