@@ -71,6 +71,21 @@ test("names that are markup stay names", async () => {
   await page.close();
 });
 
+test("fields of structs are traced, and hostile fields, files and folders stay names", async () => {
+  const { page, troubles } = await opened("<img src=x onerror=alert(1)>", {
+    "1.sql": `create table mart.people as select jsonb_build_object('<img src=x onerror=alert(1)>', name, 'town', city) as who from raw.people`,
+    "2<b>&lt;.sql": "create table mart.towns as select who -> 'town' as town from mart.people",
+  });
+  await page.getByPlaceholder("Table or column").fill("who.town");
+  await page.getByRole("button", { name: "mart.people · who.town" }).click();
+  await page.getByPlaceholder("Table or column").fill("");
+  await page.getByRole("button", { name: "Stop tracing who.town" }).waitFor();
+  assert.match(await page.locator("h1").innerText(), /<img src=x/);
+  assert.equal(await page.locator("img[src=x]").count(), 0);
+  assert.deepEqual(troubles, []);
+  await page.close();
+});
+
 test("a project of 400 tables is laid out in its worker", async () => {
   const text = Array.from(
     { length: 400 },

@@ -4,7 +4,7 @@ The page is built from `web/src/offline` and holds the drawing of the server's p
 and the page's own policy forbids it every request.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from headwater.cli.sql.statements import ParsedStatement, name
+from headwater.columns.edges import ColumnName, fields_made
+from headwater.columns.result import Input
 from headwater.errors import InvalidQuestion, NotInstalled
 
 if TYPE_CHECKING:
@@ -51,25 +53,41 @@ class _Nodes:
             self.fields[target][column] = None
         self.links[source, field, target, column, indirect] = None
 
+    def feed(
+        self, given: Input, made: Container[ColumnName], target: str, column: str | None, *, indirect: bool
+    ) -> None:
+        """Link an input: the fields of its column where statements make them (`made`), else the column."""
+        for path, _ in (given.paths or ((given.path, given.kinds),)) if given.table else ():
+            field = ColumnName(given.table, f"{given.field}.{path}")
+            self.link(
+                self.table(given.table),
+                field.column if field in made else given.field,
+                target,
+                column,
+                indirect=indirect,
+            )
+
 
 def graph(found: Iterable[ParsedStatement], dependents: Sequence["Dependent"] = ()) -> dict[str, Any]:
-    """Return tables, their columns and what feeds them, as the drawing takes it. A query without a target is a node of its place."""
-    made = _Nodes()
-    for one in found:
+    """Return tables, their columns and what feeds them, as the drawing takes it. A field that a statement makes is a column beside its own
+    (`who.segment`). A query without a target is a node of its place."""
+    made, every = _Nodes(), list(found)
+    fields = fields_made(one.statement for one in every)
+    for one in every:
         for flow in one.statement.flows:
             target = made.table(flow.target) if flow.target else made.node(f"result of {one.place}", "job", "query")
             for table in flow.reads:
                 made.edges[made.table(table), target] = None
             for place, output in enumerate(flow.columns, 1):
                 column = output.name or f"(column {place})"
-                made.fields[target][column] = None
-                for given in output.inputs:
-                    if given.table:
+                parts = [(f"{column}.{path}", inputs) for path, inputs in output.fields if not path.endswith("*")]
+                for field, inputs in [(column, output.inputs), *parts]:
+                    made.fields[target][field] = None
+                    for given in inputs:
                         direct = any(kind.type == "DIRECT" for kind in given.transformations)
-                        made.link(made.table(given.table), given.field, target, column, indirect=not direct)
+                        made.feed(given, fields, target, field, indirect=not direct)
             for given in flow.rows:
-                if given.table:
-                    made.link(made.table(given.table), given.field, target, None, indirect=True)
+                made.feed(given, fields, target, None, indirect=True)
     for user in dependents:
         if user.kind != "test":
             node = (
@@ -107,10 +125,15 @@ def page(title: str, summary: str, content: dict[str, Any]) -> str:
     built = resources.files("headwater").joinpath(_BUILT)
     if not built.is_file():
         raise NotInstalled("the page for --html was not built: run scripts/build-web, or install a wheel, which has it")
+    return filled(built.read_text(encoding="utf-8"), title, summary, content)
+
+
+def filled(built: str, title: str, summary: str, content: dict[str, Any]) -> str:
+    """Return the built page with this graph in it. Raises NotInstalled if the page has no place for it."""
     text = msgspec.json.encode({"title": title, "summary": summary, "graph": content}).decode()
     for character, escape in _ESCAPES.items():
         text = text.replace(character, escape)
-    before, found, after = built.read_text(encoding="utf-8").partition(_PLACE)
+    before, found, after = built.partition(_PLACE)
     if not found:
         raise NotInstalled("the page for --html is of another version: run scripts/build-web")
     return f"{before}{_PLACE.replace('null', text, 1)}{after}"
