@@ -146,10 +146,11 @@ class Context:
             inner = name.args
             known = None if inner.get("quoted") else self._keys.get(inner["this"])
             last = known if known is not None else self.key(name)
-        table = args.get("table")
+        count = len(args)
+        table = args.get("table") if count > 1 else None
         if table is None:
             return (last,)
-        database = args.get("db")
+        database = args.get("db") if count > 2 else None
         if database is None:
             inner = table.args
             known = None if inner.get("quoted") else self._keys.get(inner["this"])

@@ -66,8 +66,17 @@ def lower(context: Context, node: Any, use: int = AS_IS) -> form.Expression:
                 below = below_use(use, how)
             args = node.args
             if kind in binary:
-                stack.append((args["expression"], below))
-                stack.append((args["this"], below))
+                left, right = args["this"], args["expression"]
+                if left.__class__ is column:  # In the order of the text, without a way over the stack.
+                    references.append((context.column(left), below, ""))
+                    if right.__class__ is column:
+                        references.append((context.column(right), below, ""))
+                    elif right.__class__ is not literal:
+                        stack.append((right, below))
+                    continue
+                if right.__class__ is not literal:
+                    stack.append((right, below))
+                stack.append((left, below))
                 continue
             for child in args.values():
                 if child.__class__ is list:

@@ -132,12 +132,8 @@ def _select(context: Context, node: Any) -> form.Select:
         result.projections[0].name = "*"
     for one in args["expressions"]:
         made = one.args["this"] if one.__class__ is exp.Alias or one.__class__ is exp.Aliases else one
-        if made.__class__ is exp.Explode and made.expressions:  # DuckDB: unnest(x, recursive := true)
-            context.warn(f"the columns that {context.written(made)} makes are known only with the type")
-        if made.__class__ in _ROW_MAKERS and not _makes_fixed_rows(
-            made
-        ):  # The list decides how many rows come of a row, here as in FROM.
-            result.where.append(lower(context, made, JOIN))
+        if made.__class__ in _ROW_MAKERS:
+            _make_rows(context, made, result)
     for argument in ("prewhere", "where"):
         if (found := args.get(argument)) is not None:
             result.where.append(lower(context, found.this, FILTER))
@@ -261,8 +257,12 @@ _ROW_MAKERS = frozenset(
 )
 
 
-def _makes_fixed_rows(node: Any) -> bool:
-    return isinstance(node, exp.Stack) and isinstance(node.this, exp.Literal)
+def _make_rows(context: Context, node: Any, result: form.Select) -> None:
+    """The list decides how many rows come of a row, here as in FROM; `stack(2, …)` makes as many of each."""
+    if node.__class__ is exp.Explode and node.expressions:  # DuckDB: unnest(x, recursive := true)
+        context.warn(f"the columns that {context.written(node)} makes are known only with the type")
+    if not (isinstance(node, exp.Stack) and isinstance(node.this, exp.Literal)):
+        result.where.append(lower(context, node, JOIN))
 
 
 _TWO_COLUMNS = frozenset({exp.Posexplode, exp.PosexplodeOuter})
