@@ -309,6 +309,10 @@ def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form
     if name.startswith(DATE_FUNCTIONS) and arguments and is_date_part(arguments[0]):
         context.warn(f"{arguments[0].name} is taken for a part of a date, and no column, in {name}")
         arguments = arguments[1:]
+    if name == "multiif":  # ClickHouse: conditions with what each of them gives, and what is given else.
+        push(stack, arguments[:-1:2], below_use(use, BRANCHED))
+        push(stack, [*arguments[1:-1:2], *arguments[-1:]], below_use(use, TRANSFORMED))
+        return
     step = AGGREGATED if name in AGGREGATE_NAMES else TRANSFORMED
     below = below_use(use, step)
     if name in MASKING_NAMES or name.startswith(MASKING_PREFIXES):

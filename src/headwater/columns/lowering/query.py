@@ -19,6 +19,7 @@ from headwater.columns.lowering.table_function import stacked
 from headwater.columns.lowering.walk import children
 
 _RECURSIVE_WITHOUT_A_WORD = frozenset({"tsql", "oracle", "snowflake", "teradata"})
+_ROWS_BY_NAME = frozenset({"trino", "presto", "athena", "mysql", "singlestore"})
 _OPERATORS = {exp.Union: "union", exp.Except: "except", exp.Intersect: "intersect"}
 
 
@@ -40,10 +41,17 @@ def lower_query(context: Context, node: Any) -> form.Query:
 
 
 def value_rows(context: Context, node: Any) -> list[list[form.Expression]]:
-    return [
-        [lower_value(context, value) for value in (row.expressions if isinstance(row, exp.Tuple) else [row])]
-        for row in node.expressions
-    ]
+    return [[lower_value(context, value) for value in _row(context, row)] for row in node.expressions]
+
+
+def _row(context: Context, node: Any) -> list[Any]:
+    """The values of one row; `ROW(…)` is one, too, which the parser takes for a value."""
+    values = node.expressions if isinstance(node, exp.Tuple) else [node]
+    if len(values) == 1 and context.rule.parser in _ROWS_BY_NAME:
+        (only,) = values
+        if isinstance(only, exp.Struct) or (isinstance(only, exp.Anonymous) and str(only.this).lower() == "row"):
+            return list(only.expressions)
+    return list(values)
 
 
 def ctes(context: Context, node: Any) -> list[form.Cte]:

@@ -250,6 +250,8 @@ def _table(context: Context, node: Any, alias: str, columns: list[str]) -> form.
     own = alias or (context.key(this) if isinstance(this, exp.Identifier) else source.name[-1] if source.name else "")
     if not alias and source.name and source.name[-1].startswith("#"):
         own = source.name[-1]
+    if context.rule.parser == "oracle" and not alias and source.name and source.name[0].startswith(EXTERNAL):
+        own = source.name[-1]
     if isinstance(this, exp.Dot) and not alias:
         own = context.key(list(this.flatten())[-1])
     return form.Item(source, own, columns)

@@ -134,28 +134,39 @@ def update(context: Context, node: Any) -> form.Form:
     _check_owners(context, args.get("expressions") or [], itself, items)
     where = [lower(context, args["where"].this, FILTER)] if args.get("where") is not None else []
     name = itself.source.name if isinstance(itself.source, form.TableSource) else ()
-    name, assignments = _beneath(own, itself, name, assignments)
+    name, assignments = _beneath(context, own, itself, name, assignments)
     return form.UpdateForm(
         form.Target(name), "UPDATE", itself, items, [form.SetClause(assignments, False, [])], where, ctes=own
     )
 
 
 def _beneath(
-    own: list[form.Cte], itself: form.Item, name: form.Parts, assignments: list[tuple[str, form.Expression]]
+    context: Context,
+    own: list[form.Cte],
+    itself: form.Item,
+    name: form.Parts,
+    assignments: list[tuple[str, form.Expression]],
 ) -> tuple[form.Parts, list[tuple[str, form.Expression]]]:
-    """A CTE over one table that is changed (T-SQL): the table is what changes, its columns under their own names."""
+    """A CTE that is changed (T-SQL): the table below it is what changes, its columns under their own names."""
     cte = next((one for one in own if name == (one.name,)), None)
-    if cte is None or not isinstance(cte.query, form.Select) or len(cte.query.items) != 1:
+    if cte is None:
         return name, assignments
-    source = cte.query.items[0].source
-    if not isinstance(source, form.TableSource):
-        return name, assignments
-    names = {
-        (cte.columns[place] if place < len(cte.columns) else one.name): one.value.references[0][0][-1]
-        for place, one in enumerate(cte.query.projections)
+    items = cte.query.items if isinstance(cte.query, form.Select) else []
+    outputs = cte.query.projections if isinstance(cte.query, form.Select) else []
+    columns = {
+        (cte.columns[place] if place < len(cte.columns) else one.name): one.value.references[0][0]
+        for place, one in enumerate(outputs)
         if one.star is None and len(one.value.references) == 1
     }
-    return source.name, [(names.get(column, column), value) for column, value in assignments]
+    changed = [columns.get(column, (column,)) for column, _ in assignments]
+    if len(items) > 1:  # All columns that are changed are of one of the tables.
+        owners = {parts[0] if len(parts) > 1 else "" for parts in changed}
+        items = [one for one in items if owners == {one.alias}]
+    source = items[0].source if len(items) == 1 else None
+    if not isinstance(source, form.TableSource):
+        context.warn(f"which table below {name[0]} is changed is not known")
+        return name, assignments
+    return source.name, [(parts[-1], value) for parts, (_, value) in zip(changed, assignments, strict=True)]
 
 
 def _same_table(itself: form.Item, items: list[form.Item]) -> tuple[form.Item, list[form.Item]]:
@@ -202,7 +213,7 @@ def delete(context: Context, node: Any) -> form.Form:
     itself, items = _same_table(item(context, table), items)
     where = [lower(context, args["where"].this, FILTER)] if args.get("where") is not None else []
     name = itself.source.name if isinstance(itself.source, form.TableSource) else ()
-    name, _ = _beneath(own, itself, name, [])
+    name, _ = _beneath(context, own, itself, name, [])
     return form.UpdateForm(form.Target(name), "DELETE", itself, items, [], where, ctes=own)
 
 

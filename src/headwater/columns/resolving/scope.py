@@ -117,14 +117,14 @@ class Scope:
     def _plain(self, name: str) -> Dependencies:
         if name == "*":
             return self._everything()
-        if name.startswith("@:"):
+        if name.startswith("@"):
             return self._held(name.lower(), "")
         if name in self.around.scalars:
             return self.around.scalars[name]
         found, candidates = self._search(name)
         if found is not None:
             return found
-        if name.lower() in self.around.variables or name.startswith("@"):
+        if name.lower() in self.around.variables:
             return self._held(name.lower(), "")
         if candidates and self.around.rows_by_name:
             row = self._row(name)
