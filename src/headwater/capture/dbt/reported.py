@@ -257,7 +257,7 @@ def _facet(name: str, **fields: Any) -> Node:
 
 
 def _model_config(config: Node) -> Node:
-    """What dbt-ol tells of a model's configuration."""
+    """Return the configuration of a model as dbt-ol reports it."""
     found: Node = {key: config[key] for key in _CONFIG if config.get(key)}
     if found.get("materialized") != "incremental":
         return found
