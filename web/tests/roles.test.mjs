@@ -85,6 +85,12 @@ describe("a writer", () => {
     await page.getByLabel("The owner").fill("bo");
     await page.getByRole("button", { name: "Add to all" }).click();
     await page.getByRole("cell", { name: "bo", exact: true }).waitFor();
+    await open("catalogue/jobs");
+    await page.getByRole("checkbox", { name: "Tick all rows of this page" }).check();
+    await page.getByLabel("The tag").fill("nightly");
+    await page.getByRole("button", { name: "Add to all" }).click();
+    await page.locator("td .tag", { hasText: "nightly" }).first().waitFor();
+    assert.equal(await page.locator("td .tag", { hasText: "nightly" }).count(), await page.locator("tbody tr").count());
     await open("catalogue/teams");
     await page.getByRole("table", { name: "Teams" }).getByText("shop").waitFor();
     await open("settings/audit");

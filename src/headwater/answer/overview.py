@@ -20,13 +20,16 @@ class OddEvents(msgspec.Struct, frozen=True):
 
 
 class Overview(msgspec.Struct, frozen=True):
-    """`incidents`: open ones by kind; `first`: those to look at first. `silent`: producers and syncs that no longer report as they used to.
+    """`incidents`: open ones by kind; `first`: those to look at first; `left_out`: as of open incidents.
+
+    `silent`: producers and syncs that no longer report as they used to.
 
     `more_silent`: how many are not listed.
     """
 
     incidents: dict[str, int]
     first: list[OpenIncident]
+    left_out: dict[str, int]
     silent: list[StaleSource]
     more_silent: int
     events: OddEvents
@@ -46,6 +49,7 @@ async def overview(database: Database, limit: int = 10) -> Overview:
     return Overview(
         opened.counts,
         opened.incidents,
+        opened.left_out,
         silent[:limit],
         max(len(silent) - limit, 0),
         OddEvents(arrived.since, sum(one.events for one in arrived.producers), dict(sorted(warnings.items()))),

@@ -9,6 +9,7 @@ from tests.events import RUN, encoded, facet, parent, run_event
 from tests.fixtures.app import Client
 from typer.testing import CliRunner
 
+from headwater.answer.status import open_incidents
 from headwater.cli.program import program
 
 NOW = dt.datetime.now(dt.UTC).replace(microsecond=0)
@@ -216,3 +217,18 @@ def test_a_silent_producer_has_its_late_children(hourly: Client) -> None:
     assert (entry["id"], entry["cause"]["id"]) == ("job:test:load", running)
     assert len(entry["hit"]) == 43
     assert [one["label"] for one in ask(hourly)["incidents"]] == ["beside", "load"]
+
+
+def test_what_is_not_looked_at_is_counted(hourly: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many failing jobs and late datasets some are left out: the list, the overview and the commands say how many."""
+    for job in ("a", "b", "c"):
+        send(hourly, "FAIL", job, "/src", f"/{job}", 1)
+    whole = ask(hourly)
+    assert whole["left_out"] == {}
+    monkeypatch.setattr(open_incidents, "_MOST", 1)
+    some = ask(hourly)
+    late = sum(one["kind"] == "late" for one in whole["incidents"]) + sum(len(one["hit"]) for one in whole["incidents"])
+    assert some["counts"]["failed"] == 1
+    assert some["left_out"] == {"failed": 2, "late": late - 1}
+    assert hourly.get("/api/v2/overview").json()["left_out"] == some["left_out"]
+    assert ask(hourly, kind="stalled")["left_out"] == some["left_out"]

@@ -3522,6 +3522,9 @@ export interface components {
                 [key: string]: number;
             };
             incidents: components["schemas"]["OpenIncident"][];
+            left_out: {
+                [key: string]: number;
+            };
         };
         /** OpenedIncident */
         OpenedIncident: {
@@ -3552,6 +3555,9 @@ export interface components {
                 [key: string]: number;
             };
             first: components["schemas"]["OpenIncident"][];
+            left_out: {
+                [key: string]: number;
+            };
             silent: components["schemas"]["StaleSource"][];
             more_silent: number;
             events: components["schemas"]["OddEvents"];

@@ -120,7 +120,7 @@ async def _jobs(database: Database, now: dt.datetime) -> tuple[list[StaleSource]
     """Find jobs whose runs fail, and jobs that no longer run although what they write had a rhythm."""
     late = await freshness(database, state="late", namespace=None, limit=_MOST, offset=0)
     async with database.snapshot() as connection:
-        failing = await incident_store.failing(connection, now - _WINDOW, _MOST)
+        failing, _ = await incident_store.failing(connection, now - _WINDOW, _MOST)
         names = await node_store.by_ids(connection, {one.job for one in failing})
     written: dict[str, list[str]] = defaultdict(list)
     for each in late.freshness:

@@ -44,5 +44,5 @@ async def condemned_run(
 async def incident_of(database: Database, found: CondemnedRun) -> uuid.UUID | None:
     """Return the incident that was opened about this and is not mended; None if there is none."""
     origins = [incidents.OriginView(one.kind, one.ref, list(one.columns)) for one in found.origins]
-    known = await incidents.unmended(database, 1000)
+    known, _ = await incidents.unmended(database, 1000)
     return next((one.incident.id for one in known if (one.roots, one.origins) == (found.instances, origins)), None)

@@ -121,12 +121,12 @@ async def incident(database: Database, id_: uuid.UUID) -> OneIncident:
         return await _describe_incident(connection, await declared(connection), found)
 
 
-async def unmended(database: Database, most: int) -> list[OneIncident]:
-    """Return the incidents that are neither retracted nor mended, the latest first."""
+async def unmended(database: Database, most: int) -> tuple[list[OneIncident], int]:
+    """Return those of the latest `most` incidents that are neither retracted nor mended, the latest first, and how many are earlier than these."""
     async with database.snapshot() as connection:
-        held, (found, _) = await declared(connection), await store.page(connection, None, most, 0)
+        held, (found, total) = await declared(connection), await store.page(connection, None, most, 0)
         shown = [await _describe_incident(connection, held, one) for one in found if one.state != "retracted"]
-    return [one for one in shown if not one.incident.mended]
+    return [one for one in shown if not one.incident.mended], total - len(found)
 
 
 async def _describe_incident(connection: Connection, held: StoredDeclarations, found: store.Incident) -> OneIncident:

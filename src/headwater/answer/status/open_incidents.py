@@ -58,11 +58,16 @@ class OpenIncident(msgspec.Struct, frozen=True):
 
 
 class OpenIncidents(msgspec.Struct, frozen=True):
-    """The worst kind first, then what lasts longest. `counts`: entries by kind; `total` in the kinds asked for."""
+    """The worst kind first, then what lasts longest. `counts`: entries by kind; `total` in the kinds asked for.
+
+    `left_out`: what was not looked at, because there is more of it than one answer can judge: by kind (of `wrong`, recorded incidents that may be
+    mended), and `unjudged`, datasets that may be late. Empty: nothing.
+    """
 
     total: int
     counts: dict[str, int]
     incidents: list[OpenIncident]
+    left_out: dict[str, int]
 
 
 class _Trouble(msgspec.Struct, frozen=True):
@@ -82,17 +87,17 @@ async def open_incidents(
     """The list; of one kind, or of all. InvalidQuestion for a kind that there is not."""
     if kind is not None and kind not in KINDS:
         raise InvalidQuestion(f"kind {kind[:40]!r} is not one of {', '.join(KINDS)}", parameter="kind")
-    found = await _all(database)
+    found, left_out = await _all(database)
     counts = {each: sum(one.kind == each for one in found) for each in KINDS}
     wanted = [one for one in found if kind in {None, one.kind}]
     far = dt.datetime.max.replace(tzinfo=dt.UTC)
     wanted.sort(key=lambda one: (KINDS.index(one.kind), one.since or far, one.id))
-    return OpenIncidents(len(wanted), counts, wanted[offset : offset + limit])
+    return OpenIncidents(len(wanted), counts, wanted[offset : offset + limit], left_out)
 
 
 async def open_incident(database: Database, id_: str) -> OpenIncident:
     """Return the entry with this id. NotFound if there is none, or no longer."""
-    for one in await _all(database):
+    for one in (await _all(database))[0]:
         if one.id == id_:
             return one
     raise NotFound(
@@ -101,14 +106,25 @@ async def open_incident(database: Database, id_: str) -> OpenIncident:
     )
 
 
-async def _all(database: Database) -> list[OpenIncident]:
-    late = (await freshness(database, state="late", namespace=None, limit=_MOST, offset=0)).freshness
-    return [*await _wrong(database), *await _caused(database, late)]
+async def _all(database: Database) -> tuple[list[OpenIncident], dict[str, int]]:
+    """The entries, and what was left out."""
+    late = await freshness(database, state="late", namespace=None, limit=_MOST, offset=0)
+    wrong, earlier = await _wrong(database)
+    caused, failing = await _caused(database, late.freshness)
+    left_out = {
+        "wrong": earlier,
+        "failed": failing,
+        "late": late.total - len(late.freshness),
+        "unjudged": late.datasets - late.examined,
+    }
+    return [*wrong, *caused], {kind: count for kind, count in left_out.items() if count}
 
 
-async def _wrong(database: Database) -> list[OpenIncident]:
+async def _wrong(database: Database) -> tuple[list[OpenIncident], int]:
+    """The recorded incidents that are not mended, and how many earlier ones were not looked at."""
     found = []
-    for one in await incidents.unmended(database, _MOST):
+    unmended, earlier = await incidents.unmended(database, _MOST)
+    for one in unmended:
         view = one.incident
         found.append(
             OpenIncident(
@@ -124,14 +140,14 @@ async def _wrong(database: Database) -> list[OpenIncident]:
                 f"headwater repair {view.id} --dry-run",
             )
         )
-    return found
+    return found, earlier
 
 
-async def _caused(database: Database, late: Iterable[Freshness]) -> list[OpenIncident]:
-    """Return failing and silent jobs, late and doubted datasets, each under the first of them upstream."""
+async def _caused(database: Database, late: Iterable[Freshness]) -> tuple[list[OpenIncident], int]:
+    """Return failing and silent jobs, late and doubted datasets, each under the first of them upstream; and how many failing jobs were left out."""
     now = dt.datetime.now(dt.UTC)
     async with database.snapshot() as connection:
-        failing = await store.failing(connection, now - _WINDOW, _MOST)
+        failing, all_failing = await store.failing(connection, now - _WINDOW, _MOST)
         troubles = await _stalled(connection)
         troubles |= {one.job: _failed(one) for one in failing}
         troubles |= {dataset_id(DatasetName(each.namespace, each.name)): _late(each) for each in late}
@@ -201,7 +217,7 @@ async def _caused(database: Database, late: Iterable[Freshness]) -> list[OpenInc
         )
         for id_, trouble in troubles.items()
         if id_ in names and id_ not in causes
-    ]  # fmt: skip
+    ], all_failing - len(failing)  # fmt: skip
 
 
 async def _stalled(connection: Connection) -> dict[uuid.UUID, _Trouble]:

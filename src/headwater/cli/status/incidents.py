@@ -115,6 +115,7 @@ def open_(
         empty="Nothing needs you: nothing is wrong, doubted, fails, is late or fell silent.",
     )
     left_out(found["total"], limit, "incident")
+    say_unjudged(found["left_out"])
 
 
 @incident.command("show")
@@ -322,6 +323,22 @@ def _path(id_: str, *words: str) -> str:
 def columns(one: Mapping[str, Any]) -> str:
     """Format the columns that may be wrong."""
     return "all" if one["columns"] is None else ", ".join(one["columns"])
+
+
+def say_unjudged(counts: dict[str, int]) -> None:
+    """Say what the list of open incidents did not look at."""
+    words = {
+        "wrong": "earlier incidents",
+        "failed": "failing jobs",
+        "late": "late datasets",
+        "unjudged": "datasets that may be late",
+    }
+    if counts:
+        listed = ", ".join(f"{count:,} {words[kind]}" for kind, count in counts.items())
+        output.line(
+            f"Not looked at, because there are too many: {listed}",
+            "yellow",
+        )
 
 
 def left_out(number: int, limit: int, what: str) -> None:

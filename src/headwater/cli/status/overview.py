@@ -6,7 +6,7 @@ import msgspec
 
 from headwater.cli import output, server
 from headwater.cli.serve import local
-from headwater.cli.status.incidents import KIND_STYLES
+from headwater.cli.status.incidents import KIND_STYLES, say_unjudged
 
 _WIDTH = {"what": 44, "why": 38}
 
@@ -34,6 +34,7 @@ def print_overview(found: dict[str, Any]) -> None:
     more = sum(open_.values()) - len(found["first"]) + found["more_silent"]
     if more > 0:
         output.line(f"  and {more:,} more", "dim")
+    say_unjudged(found["left_out"])
     coverage, events = found["coverage"], found["events"]
     odd = ", ".join(f"{count:,} {code}" for code, count in events["warnings"].items())
     rows = (

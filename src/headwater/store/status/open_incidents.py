@@ -30,10 +30,10 @@ class Neighbours(NamedTuple):
     direction: str
 
 
-async def failing(connection: Connection, since: dt.datetime, limit: int) -> list[FailingJob]:
-    """Return the jobs whose last run that ended failed, the latest first."""
+async def failing(connection: Connection, since: dt.datetime, limit: int) -> tuple[list[FailingJob], int]:
+    """Return the jobs whose last run that ended failed, the latest first, and how many there are in all."""
     rows = await sqlfile.load(_QUERIES)["failing"].many(connection, since=since, limit=limit)
-    return [FailingJob(*row) for row in rows]
+    return [FailingJob(*row[:-1]) for row in rows], rows[0][-1] if rows else 0
 
 
 async def recovered(connection: Connection, since: Collection[tuple[uuid.UUID, dt.datetime]]) -> set[int]:

@@ -1,4 +1,4 @@
-import { useEffect, useMemo } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { get } from "../../api/client.ts";
 import { remember, useAsk } from "../../api/queries.ts";
 import { useTroubles } from "../../api/troubles.ts";
@@ -14,8 +14,11 @@ import { runState } from "../../run-state.ts";
 import { Trouble } from "../incidents/trouble.tsx";
 import { type Column, PAGE, Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
+import { Bulk } from "./bulk.tsx";
 import { FacetList, Narrow } from "./narrow.tsx";
 import { useList } from "./use-list.ts";
+
+const NONE: ReadonlySet<string> = new Set();
 
 export function Jobs() {
   const { search, change } = useList();
@@ -30,6 +33,7 @@ export function Jobs() {
   useEffect(() => {
     if (rows) remember(rows);
   }, [rows]);
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(NONE);
   const troubles = useTroubles();
   const names = useMemo(() => distinguish(rows ?? []), [rows]);
   const columns = useMemo<Column<JobNode>[]>(
@@ -112,6 +116,8 @@ export function Jobs() {
             total={total}
             state={search}
             onState={change}
+            ticked={ticked}
+            onTick={setTicked}
             all={async () => {
               const all = await get("/api/v2/jobs", { query: { ...narrowed, limit: 10_000 } });
               return all.jobs as JobNode[];
@@ -119,6 +125,7 @@ export function Jobs() {
             empty={<Empty title="No job is like this">Take a word or a facet away.</Empty>}
           >
             <Narrow search={search} change={change} placeholder="Part of a name" />
+            <Bulk kind="jobs" chosen={(rows ?? []).filter((row) => ticked.has(row.id))} clear={() => setTicked(NONE)} />
           </Table>
         )}
       </Answered>

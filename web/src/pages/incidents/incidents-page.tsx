@@ -1,7 +1,7 @@
 // Everything that needs a person, under its first cause; and what was marked wrong before.
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { LATE, useAsk } from "../../api/queries.ts";
-import { plural } from "../../format.ts";
+import { count, plural } from "../../format.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Command, Empty } from "../../parts/message.tsx";
 import { Page, Section } from "../../parts/page.tsx";
@@ -39,11 +39,12 @@ export function IncidentsPage() {
       </nav>
       <Section title="Open">
         <Answered of={list} lines={6}>
-          {({ incidents, total }) =>
+          {({ incidents, total, left_out }) =>
             incidents.length === 0 ? (
               <Empty title="Nothing is open">No run failed or fell silent, nothing is late, doubted or wrong.</Empty>
             ) : (
               <>
+                <LeftOut counts={left_out} />
                 <ul className="incident-list">
                   {incidents.map((incident) => (
                     <IncidentLine key={`${incident.kind} ${incident.id}`} incident={incident} full />
@@ -62,6 +63,25 @@ export function IncidentsPage() {
       </Section>
       <Marked />
     </Page>
+  );
+}
+
+const LEFT_OUT: Record<string, string> = {
+  wrong: "earlier incidents",
+  failed: "failing jobs",
+  late: "late datasets",
+  unjudged: "datasets that may be late",
+};
+
+/** What there was too much of to look at. */
+function LeftOut({ counts }: { counts: Record<string, number> }) {
+  const some = Object.entries(counts);
+  if (some.length === 0) return null;
+  return (
+    <p className="notice-line" role="status">
+      Not looked at, because there are too many:{" "}
+      {some.map(([kind, n]) => `${count(n)} ${LEFT_OUT[kind] ?? kind}`).join(", ")}.
+    </p>
   );
 }
 

@@ -1,7 +1,7 @@
 -- name: failing :many
 -- Jobs whose last run that ended failed or was aborted, not before a time: that run, since when they fail (the first such run since a good one),
--- and how many have since. A run that is part of another is shown by that one, if that one reports itself.
-select j.id, r.run_id, r.state, r.ended_at, f.since, f.failures
+-- and how many have since; and how many such jobs there are. A run that is part of another is shown by that one, if that one reports itself.
+select j.id, r.run_id, r.state, r.ended_at, f.since, f.failures, count(*) over ()
 from jobs j
 cross join lateral (
   select r.run_id, r.state, coalesce(r.ended_at, r.last_event_at) as ended_at, r.first_event_at, r.parent_run_id from runs r
