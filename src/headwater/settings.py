@@ -5,6 +5,7 @@ in `headwater.client.config`, because this module imports pydantic.
 """
 
 import ipaddress
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -128,6 +129,25 @@ class AccessSettings(BaseModel):
         return key or None  # some tools pass an unset variable as an empty one
 
 
+_ORIGIN = re.compile(r"'self'|https?://[A-Za-z0-9*.-]+(:[0-9]{1,5}|:\*)?|https?://\[[0-9A-Fa-f:]+\](:[0-9]{1,5})?")
+
+
+class EmbedSettings(BaseModel):
+    """The graph and status of datasets in frames of other pages. Off unless `frame_ancestors` is set."""
+
+    frame_ancestors: str = Field(
+        "", description="Origins whose pages may frame `/embed/…`, separated by spaces. Empty: none, and no such page."
+    )
+
+    @field_validator("frame_ancestors")
+    @classmethod
+    def _origins(cls, text: str) -> str:
+        for one in text.split():
+            if not _ORIGIN.fullmatch(one):
+                raise ValueError("name origins as https://wiki.example.com, separated by spaces")
+        return " ".join(text.split())
+
+
 class MetadataSettings(BaseModel):
     """Descriptions, owners and tags that people set."""
 
@@ -219,6 +239,7 @@ class Settings(BaseSettings):
     server: ServerSettings = Field(default_factory=lambda: ServerSettings())
     metadata: MetadataSettings = Field(default_factory=lambda: MetadataSettings())
     access: AccessSettings = Field(default_factory=lambda: AccessSettings())
+    embed: EmbedSettings = Field(default_factory=lambda: EmbedSettings())
     retention: RetentionSettings = Field(default_factory=lambda: RetentionSettings())
     amqp: AmqpSettings = Field(default_factory=lambda: AmqpSettings())
     listeners: ListenerSettings = Field(default_factory=lambda: ListenerSettings())

@@ -6,6 +6,7 @@ import {
   lazyRouteComponent,
   retainSearchParams,
 } from "@tanstack/react-router";
+import { basePath } from "./embedded.ts";
 import { Shell } from "./frame/shell.tsx";
 import { Message, Trouble } from "./parts/message.tsx";
 import { Waiting } from "./parts/waiting.tsx";
@@ -181,7 +182,7 @@ export const router = createRouter({
     receipt,
     settings,
   ]),
-  basepath: typeof document === "undefined" ? "/" : new URL(document.baseURI).pathname,
+  basepath: typeof document === "undefined" ? "/" : basePath(),
   parseSearch: search.parse,
   stringifySearch: search.stringify,
   defaultPendingComponent: Waiting,

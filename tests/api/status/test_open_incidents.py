@@ -73,6 +73,7 @@ def test_one_failure_with_late_children_is_one_entry(hourly: Client) -> None:
         "total": 0,
         "counts": {"wrong": 0, "failed": 0, "doubted": 0, "late": 0, "stalled": 0},
         "incidents": [],
+        "left_out": {},
     }
 
 

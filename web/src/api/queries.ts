@@ -9,6 +9,7 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { type Answer, ApiError, type Arguments, get, type PathOf, send } from "./client.ts";
+import { isEmbedded } from "../embedded.ts";
 import { askToSignIn } from "./session.ts";
 import { ofNames } from "./types.ts";
 
@@ -115,7 +116,11 @@ export const useJob = (reference: Reference | undefined, asOf: string | null) =>
 export const useRun = (id: string) => useAsk("/api/v2/runs/{run_id}", { path: { run_id: id } });
 
 /** Who am I, and what may I do. On an open server everyone may everything. */
-export const useMe = () => useAsk("/auth/me");
+export function useMe() {
+  const me = useAsk("/auth/me");
+  // A frame offers no change: a page around it could trick a person into one.
+  return isEmbedded && me.data ? { ...me, data: { ...me.data, role: "read" } } : me;
+}
 
 /** Where to sign in; asked only after a question was answered with 401. */
 export const useSignIn = (refused: unknown) =>

@@ -4,6 +4,7 @@ import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-route
 import { lazy, Suspense, useEffect, useState } from "react";
 import { queryClient, useAsk, useSignIn } from "../api/queries.ts";
 import { followStale } from "../api/stale.ts";
+import { isEmbedded, mayEmbed, unframed } from "../embedded.ts";
 import { mantineTheme, useTheme } from "../theme.ts";
 import { AsOf } from "./as-of.tsx";
 import { Icon } from "./icon.tsx";
@@ -33,6 +34,20 @@ export function Shell() {
     document.documentElement.lang = "en";
     return followStale(queryClient, setHears);
   }, []);
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  if (isEmbedded)
+    return (
+      <MantineProvider theme={mantineTheme} forceColorScheme={theme}>
+        <div className="content is-embedded" id="content">
+          <p className="embedded-head">
+            <a href={unframed()} target="_blank" rel="noreferrer">
+              Open in Headwater
+            </a>
+          </p>
+          {mayEmbed(path) ? <Outlet /> : <p className="notice-line">This is not shown in a frame.</p>}
+        </div>
+      </MantineProvider>
+    );
   const other = theme === "dark" ? "Use light colours" : "Use dark colours";
   return (
     <MantineProvider theme={mantineTheme} forceColorScheme={theme}>
