@@ -23,8 +23,11 @@ pytestmark = pytest.mark.spark
 TAKEN = {
     "bigquery-jobs",
     "databricks-history",
+    "postgres-cloudsql",
+    "postgres-cnpg",
     "postgres-csvlog",
     "postgres-jsonlog",
+    "postgres-stderr",
     "redshift-history",
     "snowflake-csv",
     "trino-kafka",

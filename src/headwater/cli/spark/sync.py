@@ -378,6 +378,10 @@ def _say(answer: Synced) -> None:
     output.line(
         f"{answer.rows:,} rows of {answer.files:,} files{known}{resumed}: {answer.days:,} days, {answer.seconds} s"
     )
+    if answer.records:
+        outside = f", {answer.outside:,} outside of --since and --until" if answer.outside else ""
+        unusable = answer.records - answer.rows - answer.outside
+        output.line(f"{answer.records:,} records: {answer.rows:,} understood, {unusable:,} unusable{outside}")
     if answer.quarantined:
         output.line(
             f"{answer.quarantined:,} rows or statements could not be used: the table `quarantine` has the reasons",

@@ -36,7 +36,8 @@ class Asked:
 
 
 class Batch(msgspec.Struct, kw_only=True):
-    """A batch under way, as the store's state keeps it. `days`: rows landed of each day; `done`: the stages that are committed."""
+    """A batch under way, as the store's state keeps it. `days`: rows landed of each day; `records`: executions that the
+    files tell of, `outside` of them past the time that was asked for; `done`: the stages that are committed."""
 
     number: int
     batches: int
@@ -45,7 +46,9 @@ class Batch(msgspec.Struct, kw_only=True):
     files: list[str] = []
     since: str | None = None
     until: str | None = None
+    records: int = 0
     rows: int = 0
+    outside: int = 0
     quarantined: int = 0
     days: dict[str, int] = {}
     done: list[str] = []

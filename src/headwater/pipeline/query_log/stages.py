@@ -51,6 +51,7 @@ from headwater.pipeline.query_log.schema import (
     USAGE,
 )
 from headwater.pipeline.query_log.sources import source
+from headwater.pipeline.query_log.sources.rows import Rows
 from headwater.pipeline.query_log.touches import newest
 from headwater.pipeline.query_log.usage import usage
 from headwater.pipeline.query_log.who import Config, who
@@ -114,24 +115,29 @@ def landing(batch: Batch, files: Sequence[InputFile]) -> Stage:
 
     def land_files(desk: Desk) -> None:
         read = source(batch.source).read(desk.spark, [file.path for file in files], batch.namespace)
-        found = land(read, within=_within(batch))
+        records = Observation()
+        counted = Rows(read.together.observe(records, F.count(F.lit(1)).alias("records")))
+        found = land(counted, within=_within(batch))
         if desk.alone:  # little to keep, and much to plan twice
             found = Landed(found.together.coalesce(1).persist())
         try:
-            land_rows(desk, found)
+            land_rows(desk, found, records)
         finally:
             if desk.alone:
                 found.together.unpersist()
 
-    def land_rows(desk: Desk, found: Landed) -> None:
+    def land_rows(desk: Desk, found: Landed, records: Observation) -> None:
         seen = Observation()
         wrong = F.count(F.coalesce("problem", "flaw")).alias("wrong")
-        watched = Landed(found.together.observe(seen, wrong))
+        unusable = F.count("problem").alias("unusable")
+        watched = Landed(found.together.observe(seen, wrong, unusable))
         desk.replace(LANDED, watched.rows)
         latest = F.date_format(F.max("started_at"), "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX").alias("latest")
         days = desk.written(LANDED).groupBy("day").agg(F.count(F.lit(1)).alias("rows"), latest).collect()
         batch.days = {str(row["day"]): row["rows"] for row in days}
         batch.rows = sum(batch.days.values())
+        batch.records = records.get["records"]
+        batch.outside = batch.records - batch.rows - seen.get["unusable"]
         batch.quarantined = quarantine(desk, found.bad) if seen.get["wrong"] else 0
         marks = desk.state.setdefault(WATERMARKS, {})
         if times := [*(row["latest"] for row in days), *filter(None, [marks.get(batch.source)])]:

@@ -233,9 +233,11 @@ def bad(parsed: DataFrame) -> DataFrame:
 
 
 def with_source_tables(statements: DataFrame, told: DataFrame) -> DataFrame:
-    """STATEMENTS in which those that were not read (level tables or nothing, or no table of a part) have the tables that their source named (TOLD).
+    """STATEMENTS with the tables that their source named (TOLD) beside the parsed ones: a source sees through views, table functions and names that
+    only a variable holds.
 
-    `warnings` says so. A cut-off text and one that could not be read have lineage so. Names are as the dialect keeps them.
+    Those that were not read (level tables or nothing, or no table of a part) have the source's tables alone, and `warnings` says so. Of the others,
+    reads are joined: a name that no parsed one ends in is added. What they write stays what was parsed. Names are as the dialect keeps them.
     """
     keys = list(_KEY)
     lists = {"told_reads": "read_now", "told_writes": "written_now"}
@@ -258,11 +260,23 @@ def with_source_tables(statements: DataFrame, told: DataFrame) -> DataFrame:
     )
     # Kept, for the columns it looks at are about to change.
     joined, given = joined.withColumn("_given", given), F.col("_given")
-    for column, alias in (("reads", "read_now"), ("writes", "written_now")):
-        joined = joined.withColumn(column, F.when(given, datasets(F.col(alias))).otherwise(F.col(column)))
+    touched = F.concat("reads", "writes")
+    further = F.filter(datasets(F.col("read_now")), lambda one: ~F.exists(touched, lambda known: _is_same(one, known)))
+    both = F.when(F.col("read_now").isNotNull(), F.concat("reads", further)).otherwise(F.col("reads"))
+    joined = joined.withColumn("_reads", F.when(given, datasets(F.col("read_now"))).otherwise(both))
+    joined = joined.withColumn("writes", F.when(given, datasets(F.col("written_now"))).otherwise(F.col("writes")))
+    joined = joined.withColumn("reads", F.col("_reads"))
     noted = F.concat(F.coalesce("warnings", F.array().cast("array<string>")), F.array(F.lit(TOLD)))
     joined = joined.withColumn("warnings", F.when(given, noted).otherwise(F.col("warnings")))
     return STATEMENTS.ordered(joined)
+
+
+def _is_same(told: Column, known: Column) -> Column:
+    """Return whether a source's dataset is one that was parsed: in any case, by the end of a name, or as one of the dated tables of a wildcard."""
+    short, long = F.lower(told["name"]), F.lower(known["name"])
+    ends = (short == long) | long.endswith(F.concat(F.lit("."), short)) | short.endswith(F.concat(F.lit("."), long))
+    undated = F.regexp_replace(short, r"[0-9]{6,}$", "")
+    return ends | ((undated != short) & (F.regexp_replace(long, r"(\*|[0-9]{6,})$", "") == undated))
 
 
 _LOWER: Final = tuple(

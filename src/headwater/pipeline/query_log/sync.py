@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from headwater import __version__
 from headwater.client.recording import Step
 from headwater.client.step import step
-from headwater.errors import ServerUnavailable
+from headwater.errors import ServerUnavailable, UnreadableContent
 from headwater.pipeline.folder import InputFile, folder, inputs
 from headwater.pipeline.query_log.batch import Asked, Batch, moment, unconsumed, windows
 from headwater.pipeline.query_log.following import SESSIONS, TEMPORARY
@@ -71,6 +71,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 class Synced(msgspec.Struct, kw_only=True):
     """The outcome of a sync. `rows` are as landed, duplicates counted; `stages` are seconds. Counts are of this call, not of the store.
 
+    `records`: executions that the files tell of: `rows` were understood, `outside` of the time that was asked for, the rest could not be used.
+
     `watermark`: the newest start of a query of this source; `lag_seconds`: how long before the end of the sync that was."""
 
     source: str
@@ -79,7 +81,9 @@ class Synced(msgspec.Struct, kw_only=True):
     files_known: int = 0
     batches: int = 0
     resumed: bool = False
+    records: int = 0
     rows: int = 0
+    outside: int = 0
     quarantined: int = 0
     days: int = 0
     published: Published | None = None
@@ -110,7 +114,8 @@ def sync(
 
     `recorded`: the client (`headwater.step`) reports the sync and its stages as runs.
 
-    NotFound: a glob without files. InvalidQuestion: an unknown source, files that are no such log. StageFailed, StoreChanged: call again, what was
+    NotFound: a glob without files. InvalidQuestion: an unknown source, files that are no such log. UnreadableContent: new files of which no
+    record was understood; they count as read. StageFailed, StoreChanged: call again, what was
     committed stays. An exception out of `show` ends the sync as a crash would, and harms nothing.
     """
     began = time.monotonic()
@@ -134,6 +139,12 @@ def sync(
             work.publish_measures(publisher)
         work.store.sweep()
         work.sum_up(time.monotonic() - began, told)
+        if answer.files and not answer.rows and not answer.outside:
+            raise UnreadableContent(
+                f"nothing of {answer.files:,} files was understood as a log of {asked.source}: {answer.records:,} records tell of a statement, and "
+                f"{answer.quarantined:,} reasons are in quarantine. See docs/reference/query-log-sources.md for how to export it",
+                source=asked.source,
+            )
     return answer
 
 
@@ -279,7 +290,9 @@ class _Sync:
         answer = self.answer
         answer.batches += 1
         answer.files += len(batch.files)
+        answer.records += batch.records
         answer.rows += batch.rows
+        answer.outside += batch.outside
         answer.quarantined += batch.quarantined
         self._days.update(batch.touched())
         answer.days = len(self._days)

@@ -70,8 +70,8 @@ EXPORTS: Final = (
 )
 NAMESPACE: Final = "bigquery"
 
-# The datasets in which BigQuery keeps temporary results.
-_ANONYMOUS: Final = r"^[^.]+\._"
+# The datasets in which BigQuery keeps temporary results. A person's own may begin with `_`, too.
+_ANONYMOUS: Final = r"^[^.]+\._(?:[0-9a-f]{8,}|script[0-9a-f]{8,}|SESSION)\."
 
 
 def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Rows:

@@ -35,6 +35,7 @@ FORMATS: Final = {
     "json": "json",
     "jsonl": "json",
     "ndjson": "json",
+    "log": "lines",
 }
 COMPRESSED: Final = ("gz", "gzip", "bz2", "zst", "zstd", "snappy", "deflate")
 DOCUMENT: Final = "docs/reference/query-log-sources.md"
@@ -57,12 +58,14 @@ class LogFile:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The fields and exports that a source looks for. `headless`: the columns of a CSV file that has no header, in their order."""
+    """The fields and exports that a source looks for. `headless`: the columns of a CSV file that has no header, in their order. `lines`: of a source
+    with logs of text, the break between two records, which are its field `text`; their place is `session_line_num`."""
 
     source: str
     fields: tuple[Field, ...]
     exports: tuple[Export, ...]
     headless: tuple[str, ...] = ()
+    lines: str = ""
 
 
 class Read(NamedTuple):
@@ -87,7 +90,13 @@ def read(spark: SparkSession, paths: Sequence[str], wanted: Wanted) -> Read:
     if footed:
         stored = _parquet(spark, footed, wanted)
         frames.append(stored.rows)
-    headed = [file for file in found if file.format != "parquet"]
+    lined = [file for file in found if file.format == "lines"]
+    if lined and not wanted.lines:
+        raise InvalidQuestion(
+            f"{lined[0].path}: a {wanted.source} log is no text. {DOCUMENT} says how to export it", parameter="input"
+        )
+    frames += [_lines(spark, lined, wanted)] if lined else []
+    headed = [file for file in found if file.format not in {"parquet", "lines"}]
     heads = first_lines(spark, headed)
     frames += _csv(
         spark, {file: heads[file.path] for file in headed if file.format == "csv" and file.path in heads}, wanted
@@ -226,6 +235,16 @@ def _parquet(spark: SparkSession, files: Sequence[LogFile], wanted: Wanted) -> R
     record = F.to_json(F.struct(*(F.col(f"`{hit.name}`") for hit in there.fields)))
     rows = raw.select(*picked, _file(), record.alias("record"), F.lit(False).alias("unread"))
     return Read(rows, plain, frozenset(names))
+
+
+def _lines(spark: SparkSession, files: Sequence[LogFile], wanted: Wanted) -> DataFrame:
+    """Records of text. A file is read whole, so it has to be smaller than a gigabyte."""
+    raw = spark.read.text([literal(file.path) for file in files], wholetext=True)
+    whole_text = raw.select(F.make_valid_utf8("value").alias("whole"), _file())
+    records = whole_text.select("file", F.posexplode(F.split("whole", wanted.lines)).alias("place", "record"))
+    own = {"text": F.rtrim(F.col("record"), F.lit("\r\n ")), "session_line_num": F.col("place").cast("bigint")}
+    picked = [own.get(field.name, F.lit(None)).cast(field.type).alias(field.name) for field in wanted.fields]
+    return records.where(F.length(F.trim("record")) > 0).select(*picked, "file", "record", F.lit(False).alias("unread"))
 
 
 def _csv(spark: SparkSession, heads: dict[LogFile, str], wanted: Wanted) -> list[DataFrame]:

@@ -1,4 +1,5 @@
-"""PostgreSQL: the server's log as csvlog or jsonlog, by log_statement, log_duration, log_min_duration_statement, auto_explain, or several of them.
+"""PostgreSQL: the server's log as csvlog, jsonlog or text (`postgres_text`), by log_statement, log_duration, log_min_duration_statement,
+auto_explain, or several of them.
 
 Several lines of a session may report one execution: its beginning, its plan, its end or its error. They are put together in the order of the
 session's lines; `postgres_lines` knows what one line says. A statement inside a function that auto_explain logged is an execution of its own,
@@ -8,6 +9,7 @@ line: `SESSION/LINE`.
 A line that ends a statement and lies in a file of another input than its beginning is not found: then the execution has no duration.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,7 +17,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 from pyspark.sql.window import WindowSpec
 
-from headwater.pipeline.query_log.sources import files
+from headwater.pipeline.query_log.sources import files, postgres_text
 from headwater.pipeline.query_log.sources import postgres_lines as lines
 from headwater.pipeline.query_log.sources.fields import TEXT, WHOLE, Export, Field, from_micros, labelled, text
 from headwater.pipeline.query_log.sources.rows import BAD_ROW, NO_IDENTITY, NO_TIME, Case, Rows, landed, named
@@ -39,7 +41,10 @@ FIELDS: Final = (
     Field("application_name", TEXT),
     Field("query_id", TEXT),
 )
-EXPORTS: Final = (Export("csvlog or jsonlog", ("log_time", "session_id", "session_line_num", "error_severity")),)
+EXPORTS: Final = (
+    Export("csvlog or jsonlog", ("log_time", "session_id", "session_line_num", "error_severity")),
+    *postgres_text.EXPORTS,
+)
 # csvlog has no header. Since PostgreSQL 14 there are all of these; earlier versions end before.
 HEADLESS: Final = tuple(
     "log_time user_name database_name process_id connection_from session_id session_line_num command_tag session_start_time virtual_transaction_id "
@@ -54,8 +59,10 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
     """See `sources.Source`. The namespace, `postgres://host:5432`, must be given. This log has no rows and bytes, and no failed statements'
     durations."""
     space = named(namespace, "PostgreSQL", "postgres://db.example:5432")
-    raw = files.read(spark, paths, files.Wanted(NAME, FIELDS, EXPORTS, HEADLESS)).rows
-    said = raw.withColumn("at", lines.at()).withColumn("duration_us", lines.duration_us())
+    wanted = files.Wanted(NAME, (*FIELDS, *postgres_text.FIELDS), EXPORTS, HEADLESS, postgres_text.BEGINS_RECORD)
+    raw = files.read(spark, paths, wanted).rows
+    texts = raw if _is_csvlog(paths) else postgres_text.as_csvlog(raw)
+    said = texts.withColumn("at", lines.at()).withColumn("duration_us", lines.duration_us())
     said = said.withColumn("body", lines.body()).withColumn("kind", lines.kind())
     # A line with fewer columns than the newest version writes is marked, and is right all the same.
     sound = F.col("session_id").isNotNull() & F.col("session_line_num").isNotNull() & F.col("at").isNotNull()
@@ -77,6 +84,11 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
         Case(F.lit(True), NO_IDENTITY, "it has no session id and line number"),
     )
     return _rows(_standing(_executions(kept)), space).and_(landed(bad, NAME, NAME, space, nothing, cases))
+
+
+def _is_csvlog(paths: Sequence[str]) -> bool:
+    """Return whether every path is a CSV file, which has the columns as they are."""
+    return all(re.search(r"\.csv(\.\w+)?$", path) for path in paths)
 
 
 def _executions(said: DataFrame) -> DataFrame:
