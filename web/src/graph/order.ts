@@ -10,7 +10,8 @@ export interface Layered {
 }
 
 const SWEEPS = 24;
-const PATIENCE = 6;
+const PATIENCE = 4;
+const SIFTS = 3;
 
 /** Segments up to which swapping neighbours, which is quadratic in degree, is cheap. */
 const SMALL = 6000;
@@ -19,17 +20,15 @@ export function order(graph: Layered): { rows: Int32Array[]; crossings: number }
   const start = seed(graph);
   const small = graph.down.length < SMALL;
   let best = swept(graph, start, true, small);
-  // Other ways down the same hill end elsewhere; where they are cheap, the best of them counts.
-  if (small && best.crossings > 0)
-    for (const [rows, downwards] of [
-      [start, false],
-      [best.rows, true],
-      [best.rows, false],
-    ] as const) {
-      const other = swept(graph, rows, downwards, true);
-      if (other.crossings < best.crossings) best = other;
-    }
-  return best;
+  if (!small || best.crossings === 0) return best;
+  // Other ways down the same hill, from other places on it, end elsewhere; where they are cheap, the best of them counts.
+  const attempt = (rows: readonly Int32Array[], downwards: boolean) => {
+    const other = swept(graph, rows, downwards, true);
+    if (other.crossings < best.crossings) best = other;
+  };
+  attempt(start, false);
+  attempt(best.rows, true);
+  return sifted(graph, best.rows);
 }
 
 function swept(graph: Layered, start: readonly Int32Array[], first: boolean, small: boolean) {
@@ -58,7 +57,7 @@ function swept(graph: Layered, start: readonly Int32Array[], first: boolean, sma
         downwards ? graph.up : graph.down,
       );
     }
-    if (small) for (let pass = 0; pass < 2 && transpose(graph, rows, position); pass++);
+    if (small) for (let pass = 0; pass < 1 && transpose(graph, rows, position); pass++);
     const now = crossings(graph, rows, position);
     if (now < fewest) {
       fewest = now;
@@ -74,6 +73,42 @@ function swept(graph: Layered, start: readonly Int32Array[], first: boolean, sma
     fewest = crossings(graph, rows, position);
   }
   return { rows, crossings: fewest };
+}
+
+/** Moves each vertex to the best place in its row while that helps: what swapping neighbours cannot reach over a ridge. */
+function sifted(graph: Layered, start: readonly Int32Array[]) {
+  const rows = start.map((row) => row.slice());
+  const position = new Float64Array(graph.layer.length);
+  for (const row of rows) for (let i = 0; i < row.length; i++) position[row[i]] = i;
+  for (let pass = 0, moved = true; pass < SIFTS && moved; pass++) {
+    moved = false;
+    for (const row of rows) for (const v of row.slice()) if (sift(graph, row, v, position)) moved = true;
+  }
+  return { rows, crossings: crossings(graph, rows, position) };
+}
+
+function sift(graph: Layered, row: Int32Array, v: number, position: Float64Array): boolean {
+  const { upStart, up, downStart, down } = graph;
+  // How many crossings it costs that a stands before b.
+  const cost = (a: number, b: number) =>
+    inversions(a, b, position, upStart, up) + inversions(a, b, position, downStart, down);
+  const at = position[v];
+  let best = at;
+  let most = 0;
+  for (const step of [-1, 1]) {
+    let gain = 0;
+    for (let i = at + step; i >= 0 && i < row.length; i += step) {
+      const other = row[i];
+      gain += step < 0 ? cost(other, v) - cost(v, other) : cost(v, other) - cost(other, v);
+      if (gain > most) [most, best] = [gain, i];
+    }
+  }
+  if (best === at) return false;
+  if (best < at) row.copyWithin(best + 1, best, at);
+  else row.copyWithin(at, at + 1, best + 1);
+  row[best] = v;
+  for (let i = Math.min(best, at); i <= Math.max(best, at); i++) position[row[i]] = i;
+  return true;
 }
 
 /** Depth-first over the undirected graph, so that what is connected starts out close together. */
@@ -118,20 +153,23 @@ function sortByNeighbours(
 }
 
 /** Exact number of pairs of edges that cross, by counting inversions with a Fenwick tree per pair of layers. */
-function crossings(graph: Layered, rows: readonly Int32Array[], position: Float64Array): number {
+function crossings({ downStart, down }: Layered, rows: readonly Int32Array[], position: Float64Array): number {
   let total = 0;
+  const whole = new Int32Array(rows.reduce((most, row) => Math.max(most, row.length), 0) + 1);
   for (let l = 0; l + 1 < rows.length; l++) {
+    const row = rows[l];
     const size = rows[l + 1].length;
-    const tree = new Int32Array(size + 1);
+    const tree = whole.subarray(0, size + 1).fill(0);
     let placed = 0;
-    for (const v of rows[l]) {
-      const [from, to] = [graph.downStart[v], graph.downStart[v + 1]];
+    for (let k = 0; k < row.length; k++) {
+      const from = downStart[row[k]];
+      const to = downStart[row[k] + 1];
       for (let e = from; e < to; e++) {
         let notAfter = 0;
-        for (let i = position[graph.down[e]] + 1; i > 0; i -= i & -i) notAfter += tree[i];
+        for (let i = position[down[e]] + 1; i > 0; i -= i & -i) notAfter += tree[i];
         total += placed - notAfter;
       }
-      for (let e = from; e < to; e++) for (let i = position[graph.down[e]] + 1; i <= size; i += i & -i) tree[i]++;
+      for (let e = from; e < to; e++) for (let i = position[down[e]] + 1; i <= size; i += i & -i) tree[i]++;
       placed += to - from;
     }
   }

@@ -2,6 +2,9 @@
 import type { Layered } from "./order.ts";
 
 const PASSES = 12;
+/** Above so many vertices the last passes move little that can be seen, and cost most. */
+const LARGE = 150_000;
+const PASSES_OF_LARGE = 8;
 
 /**
  * Returns the y of each vertex's anchor (where its edges attach). `above[v]`/`below[v]` are the extents over and under
@@ -41,8 +44,9 @@ export function place(
       }
     return total ? sum / total : y[v];
   };
-  for (let pass = 0; pass < PASSES; pass++) {
-    const both = pass >= PASSES - 4;
+  const passes = graph.layer.length > LARGE ? PASSES_OF_LARGE : PASSES;
+  for (let pass = 0; pass < passes; pass++) {
+    const both = pass >= passes - 4;
     const rightwards = pass % 2 === 0;
     for (let k = 0; k < rows.length; k++) {
       const row = rows[rightwards ? k : rows.length - 1 - k];
