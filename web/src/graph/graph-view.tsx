@@ -16,7 +16,10 @@ import { Legend } from "./legend.tsx";
 import { MINIMAP, MINIMAP_ABOVE, minimapScale, paintMinimap } from "./minimap.ts";
 import type { ColumnLink, FieldRef, Graph, Side } from "./model.ts";
 import { type Arrow, neighbour } from "./neighbour.ts";
-import { type Emphasis, type Ink, inkOf, paint, wireSet } from "./paint.ts";
+import { emphasisOf } from "./emphasis.ts";
+import { FarLabel } from "./far-label.tsx";
+import { areSame, aspectOf, inView, NONE_IN_VIEW, pointOn } from "./in-view.ts";
+import { type Ink, inkOf, paint, wireSet } from "./paint.ts";
 import { boxOf, nodeAt, planOf, type Scene } from "./scene.ts";
 import { pngOf, svgOf } from "./picture.ts";
 import { toggleFullScreen, Tools } from "./tools.tsx";
@@ -68,7 +71,6 @@ export interface GraphViewProps {
 /** Under this zoom edges cannot be told apart by the pointer. */
 const WIRES_FROM = 0.2;
 const TOOLS = ".card, .graph-tools, .legend, .minimap";
-const NONE: readonly number[] = [];
 const NO_FIELDS: ReadonlySet<string> = new Set();
 
 export function GraphView(props: GraphViewProps) {
@@ -82,7 +84,7 @@ export function GraphView(props: GraphViewProps) {
   const size = useRef({ width: 0, height: 0, ratio: 1 });
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set());
   const [arranged, setArranged] = useState(0);
-  const [visible, setVisible] = useState<readonly number[]>(NONE);
+  const [visible, setVisible] = useState(NONE_IN_VIEW);
   const [hoveredNode, setHoveredNode] = useState<string | null>(null);
   const [hoveredField, setHoveredField] = useState<FieldRef | null>(null);
   const [far, setFar] = useState<{ lines: readonly string[]; x: number; y: number } | null>(null);
@@ -104,25 +106,10 @@ export function GraphView(props: GraphViewProps) {
   );
   const current = moved && scene?.index.has(moved) ? moved : (selected ?? graph.root);
 
-  const emphasis = useMemo<Emphasis>(() => {
-    const strong = new Set<string>();
-    if (traced) {
-      for (const l of traced.links) strong.add(`l${l}`);
-      for (const e of traced.edges) strong.add(`e${e}`);
-    } else if (route) {
-      scene?.graph.edges.forEach((edge, e) => {
-        if (route.has(edge.source) && route.has(edge.target)) strong.add(`e${e}`);
-      });
-    } else {
-      const near = hoveredNode ?? selected;
-      if (hoveredWire !== null) strong.add(hoveredWire);
-      else
-        scene?.graph.edges.forEach((edge, e) => {
-          if (near !== null && (edge.source === near || edge.target === near)) strong.add(`e${e}`);
-        });
-    }
-    return { wires: strong, nodes: traced?.fields ?? route, selected, current };
-  }, [scene, traced, route, hoveredNode, hoveredWire, selected, current]);
+  const emphasis = useMemo(
+    () => emphasisOf(scene, { traced, route, hoveredNode, hoveredWire, selected, current }),
+    [scene, traced, route, hoveredNode, hoveredWire, selected, current],
+  );
 
   const frame = () => {
     const context = canvas.current?.getContext("2d");
@@ -133,7 +120,7 @@ export function GraphView(props: GraphViewProps) {
     const small = map.current?.getContext("2d");
     if (small) paintMinimap(small, scene, view, size.current, ink.current, emphasis.nodes);
     const next = inView(scene, view, size.current);
-    if (!same(next, visible)) setVisible(next);
+    if (!areSame(next, visible)) setVisible(next);
     host.current!.dataset.view = `${view.x.toFixed(1)} ${view.y.toFixed(1)} ${view.k.toFixed(4)}`;
   };
   const viewport = useViewport(host, frame);
@@ -390,22 +377,7 @@ export function GraphView(props: GraphViewProps) {
             );
           })}
       </div>
-      {far && (
-        <div
-          className="far-label"
-          style={
-            far.x > size.current.width / 2
-              ? { right: size.current.width - far.x + 14, top: far.y + 14 }
-              : { left: far.x + 14, top: far.y + 14 }
-          }
-        >
-          {far.lines.map((line, i) => (
-            <div key={i} className={i === 0 ? "name" : "soft"}>
-              {line}
-            </div>
-          ))}
-        </div>
-      )}
+      {far && <FarLabel {...far} width={size.current.width} />}
       <Tools
         zoom={zoomBy}
         fit={fitAll}
@@ -445,33 +417,4 @@ export function GraphView(props: GraphViewProps) {
       {!scene && <div className="graph-wait">Laying out {graph.nodes.length} nodes…</div>}
     </div>
   );
-}
-
-/** The shape of the canvas, known before it is there from the window; a later change of it moves nothing. */
-function aspectOf(element: HTMLElement | null): number {
-  return element ? element.clientWidth / Math.max(element.clientHeight, 1) : innerWidth / Math.max(innerHeight - 96, 1);
-}
-
-function pointOn(element: Element, event: { clientX: number; clientY: number }) {
-  const box = element.getBoundingClientRect();
-  return { x: event.clientX - box.left, y: event.clientY - box.top };
-}
-
-/** The nodes whose cards are in or near the view; none when they are too small to read. */
-function inView(scene: Scene, view: { x: number; y: number; k: number }, size: { width: number; height: number }) {
-  if (view.k < CARD_ZOOM) return NONE;
-  const margin = 160;
-  const found: number[] = [];
-  for (let i = 0; i < scene.cards.length; i++) {
-    const left = scene.layout.x[i] * view.k + view.x;
-    const top = scene.layout.y[i] * view.k + view.y;
-    if (left > size.width + margin || left + scene.cards[i].width * view.k < -margin) continue;
-    if (top > size.height + margin || top + scene.cards[i].height * view.k < -margin) continue;
-    found.push(i);
-  }
-  return found;
-}
-
-function same(a: readonly number[], b: readonly number[]) {
-  return a.length === b.length && a.every((value, i) => value === b[i]);
 }

@@ -10,6 +10,7 @@ export interface Viewport {
 }
 
 const GLIDE_MS = 220;
+const STILL = typeof matchMedia === "undefined" ? null : matchMedia("(prefers-reduced-motion: reduce)");
 /** A press that moves less than this is a click. */
 const SLACK = 4;
 
@@ -31,7 +32,7 @@ export function useViewport(host: RefObject<HTMLElement | null>, onFrame: () => 
   const go = useCallback(
     (next: View, animate = false) => {
       cancelAnimationFrame(glide.current);
-      if (!animate || matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      if (!animate || STILL?.matches) {
         view.current = next;
         redraw();
         return;

@@ -1,6 +1,6 @@
 // The bar over the graph: how far, which way, with which columns, in which light; and ways to take it along.
 import { Menu, Popover, Select, Switch } from "@mantine/core";
-import { useState } from "react";
+import { memo, useState } from "react";
 import { type Direction, type GroupBy, type Lens, MAX_DEPTH } from "../../search-params.ts";
 import type { Patch, State } from "./lineage-page.tsx";
 
@@ -54,7 +54,18 @@ interface Props {
   records: boolean;
 }
 
-export function Controls({ state, change, exports, records }: Props) {
+/** Drawn anew only when something that it shows changed: a selection is none of it. */
+export const Controls = memo(ControlBar, (was, is) =>
+  (Object.keys({ ...was, ...is }) as (keyof Props)[]).every((key) =>
+    key === "state" ? showsSame(was.state, is.state) : was[key] === is[key],
+  ),
+);
+
+const NOT_SHOWN: ReadonlySet<string> = new Set(["selected", "field", "edge"]);
+const showsSame = (was: State, is: State) =>
+  (Object.keys(is) as (keyof State)[]).every((key) => NOT_SHOWN.has(key) || was[key] === is[key]);
+
+function ControlBar({ state, change, exports, records }: Props) {
   const [more, setMore] = useState(false);
   return (
     <div className={`controls${more ? " is-open" : ""}`}>

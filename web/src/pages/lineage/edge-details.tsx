@@ -4,11 +4,11 @@ import { useMemo } from "react";
 import { useAsk, useReference } from "../../api/queries.ts";
 import type { LineageAnswer } from "../../api/types.ts";
 import { plural } from "../../format.ts";
-import { Icon } from "../../frame/icon.tsx";
 import { bareName, distinguish } from "../../names.ts";
 import { NodeLink } from "../../parts/node-link.tsx";
 import { When } from "../../parts/when.tsx";
 import { type ColumnEdge, evidenceWord, originWord, relationWord, transformationWords } from "./explain.ts";
+import { Details } from "./details.tsx";
 
 interface Props {
   source: string;
@@ -32,23 +32,15 @@ export function EdgeDetails({ source, target, answer, asOf, close }: Props) {
   );
   const names = distinguish([{ id: source }, { id: target }]);
   return (
-    <aside className="inspector" aria-label="The edge">
-      <header>
-        <div className="buttons">
-          <button
-            type="button"
-            className="icon-button close"
-            aria-label="Close the details"
-            title="Close (Esc)"
-            onClick={close}
-          >
-            <Icon name="close" />
-          </button>
-        </div>
-        <h2 className="name wraps">
+    <Details
+      label="The edge"
+      title={
+        <>
           {names.get(source)} → {names.get(target)}
-        </h2>
-      </header>
+        </>
+      }
+      close={close}
+    >
       <ul className="list">
         {[source, target].map((id) => (
           <li key={id}>
@@ -98,7 +90,7 @@ export function EdgeDetails({ source, target, answer, asOf, close }: Props) {
         <Statement key={job} job={job} />
       ))}
       <Disagreements jobs={jobs} source={source} target={target} asOf={asOf} />
-    </aside>
+    </Details>
   );
 }
 

@@ -1,7 +1,6 @@
 // Beside the graph: what the selected node is, in short, and the ways on. Its page has the rest.
 import { Link } from "@tanstack/react-router";
 import { useDataset, useJob, useReference } from "../../api/queries.ts";
-import { Icon } from "../../frame/icon.tsx";
 import { duration, plural } from "../../format.ts";
 import { bareName } from "../../names.ts";
 import { Answered } from "../../parts/answered.tsx";
@@ -14,6 +13,7 @@ import { runState } from "../../run-state.ts";
 import { When } from "../../parts/when.tsx";
 import type { Folded } from "./fold.ts";
 import type { Patch, State } from "./lineage-page.tsx";
+import { Details } from "./details.tsx";
 
 interface Props {
   id: string;
@@ -31,9 +31,10 @@ export function Inspector({ id, state, change, onRoot, onFold, folded }: Props) 
     (parent) => parent === id || folded.nodes.some((n) => n.id === id && n.type === "JOB" && n.parent === parent),
   );
   return (
-    <aside className="inspector" aria-label="Details">
-      <header>
-        <div className="buttons">
+    <Details
+      title={<>{bareName(id)}</>}
+      buttons={
+        <>
           <Link
             className="button"
             to={isJob ? "/jobs/$id/{-$tab}" : "/datasets/$id/{-$tab}"}
@@ -56,25 +57,17 @@ export function Inspector({ id, state, change, onRoot, onFold, folded }: Props) 
               {inside ? `Unfold ${inside.length}` : "Fold"}
             </button>
           )}
-          <button
-            type="button"
-            className="icon-button close"
-            aria-label="Close the details"
-            title="Close (Esc)"
-            onClick={() => change({ selected: undefined, field: undefined })}
-          >
-            <Icon name="close" />
-          </button>
-        </div>
-        <h2 className="name wraps">{bareName(id)}</h2>
-        <Copy text={id} what="the id" />
-      </header>
+        </>
+      }
+      beside={<Copy text={id} what="the id" />}
+      close={() => change({ selected: undefined, field: undefined })}
+    >
       {isJob ? (
         <JobDetails key={id} id={id} asOf={state.asOf} />
       ) : (
         <DatasetDetails key={id} id={id} state={state} change={change} />
       )}
-    </aside>
+    </Details>
   );
 }
 

@@ -1,13 +1,13 @@
 // Beside the drawing: a single run, version or set of instances, and the ways to its pages.
 import { Link } from "@tanstack/react-router";
 import { bytes, count, duration } from "../../format.ts";
-import { Icon } from "../../frame/icon.tsx";
 import { Copy } from "../../parts/copy.tsx";
 import { NodeLink, RunLink } from "../../parts/node-link.tsx";
 import { Facts } from "../../parts/page.tsx";
 import { State as StateWord } from "../../parts/state.tsx";
 import { When } from "../../parts/when.tsx";
 import { askFor, ownerOf, type RecordNode } from "./records.ts";
+import { Details } from "./details.tsx";
 
 interface Props {
   node: RecordNode;
@@ -20,9 +20,10 @@ export function RecordDetails({ node, isStart, onRoot, close }: Props) {
   const ask = askFor(node);
   const owner = ownerOf(node);
   return (
-    <aside className="inspector" aria-label="Details">
-      <header>
-        <div className="buttons">
+    <Details
+      title={<>{node.label}</>}
+      buttons={
+        <>
           {node.type === "RUN" && (
             <Link className="button" to="/runs/$id/{-$tab}" params={{ id: node.run_id, tab: undefined }}>
               Open page
@@ -38,19 +39,11 @@ export function RecordDetails({ node, isStart, onRoot, close }: Props) {
               Start here
             </button>
           )}
-          <button
-            type="button"
-            className="icon-button close"
-            aria-label="Close the details"
-            title="Close (Esc)"
-            onClick={close}
-          >
-            <Icon name="close" />
-          </button>
-        </div>
-        <h2 className="name wraps">{node.label}</h2>
-        {ask !== null && <Copy text={ask} what="the id" />}
-      </header>
+        </>
+      }
+      beside={ask !== null && <Copy text={ask} what="the id" />}
+      close={close}
+    >
       {owner && (
         <p>
           <NodeLink id={owner} />
@@ -109,6 +102,6 @@ export function RecordDetails({ node, isStart, onRoot, close }: Props) {
           {node.count > 60 && <p className="soft">and {count(node.count - 60)} more</p>}
         </>
       )}
-    </aside>
+    </Details>
   );
 }
