@@ -1,11 +1,17 @@
 // The page's speed in a real Chromium without a GPU, against a real server: node benchmarks/page.mjs (after scripts/build-web).
 // Main-thread time is Chromium's own (TaskDuration). A frame's time is the time between two frames while the pointer drags.
 import { openBrowser, openPage, settled } from "../web/tests/browser.mjs";
-import { fan, grid, send } from "../web/tests/seed.mjs";
+import { fan, grid, run, send, table } from "../web/tests/seed.mjs";
 import { serve } from "../web/tests/server.mjs";
 
 const server = await serve(async (url) => {
-  await send(url, [...grid(100, "g100"), ...grid(500, "g500"), ...grid(5000, "g5000"), ...grid(10_000, "g10000"), ...fan(2000)]);
+  await send(url, [
+    ...grid(100, "g100"),
+    ...grid(500, "g500"),
+    ...grid(5000, "g5000"),
+    ...grid(10_000, "g10000"),
+    ...fan(2000),
+  ]);
 });
 const browser = await openBrowser();
 const median = (all) => all.sort((a, b) => a - b)[Math.floor(all.length / 2)];
@@ -73,6 +79,36 @@ try {
   await page.waitForFunction(() => Number(document.querySelector(".graph")?.dataset.nodes) > 1500);
   await page.waitForSelector(".graph[data-world]");
   console.log(`opening a node with 2,000 readers, the server's answer and the drawing: ${ms(Date.now() - began)}`);
+  // A page of 100 rows out of 100,000 datasets: the page is loaded, its first answer is not.
+  const many = Array.from(
+    { length: 250 },
+    (_, i) =>
+      run(`many.${i}`, Date.now() - 60_000, {
+        outputs: Array.from({ length: 400 }, (_, j) => table(`many.t${i}_${j}`, ["a"], {}, "many")),
+        namespace: "many",
+      }).events[1],
+  );
+  for (let i = 0; i < many.length; i += 25) await send(server.url, many.slice(i, i + 25));
+  const { page: list } = await openPage(browser.context);
+  list.setDefaultTimeout(60_000);
+  const took = [];
+  for (let i = 0; i < 5; i++) {
+    await list.goto(`${server.url}catalogue/tags`);
+    await list.waitForSelector(".table, .empty");
+    const started = Date.now();
+    await list.getByRole("navigation", { name: "Kinds" }).getByRole("link", { name: "Datasets" }).click();
+    await list.waitForSelector("table[aria-label=Datasets] tbody tr:nth-child(50)");
+    const first = Date.now() - started;
+    const again = Date.now();
+    await list.getByRole("button", { name: "Next" }).click();
+    await list.waitForURL(/page=2/);
+    await list.getByText(/^51–100 of/).waitFor();
+    took.push([first, Date.now() - again]);
+  }
+  const [firsts, seconds] = [0, 1].map((k) => ms(median(took.map((one) => one[k]))));
+  console.log(
+    `100,000 datasets: the first 50 rows with counts of facets after ${firsts}, the next 50 after ${seconds} (medians of 5)`,
+  );
 } finally {
   await browser.close();
   server.close();

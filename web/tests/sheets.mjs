@@ -1,4 +1,4 @@
-// Every page in both themes and three widths, twelve to a sheet, to be looked at: npm run sheets -- FOLDER [URL]. Without an address, a
+// Every page in both themes, wide and on a phone, twelve to a sheet, to be looked at: npm run sheets -- FOLDER [URL]. Without an address, a
 // server of its own is filled and ended.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -27,6 +27,10 @@ const pages = [
   "runs/01990000-0000-7000-8000-000000000043",
   "schedules/weather?month=2013-03",
   "incidents",
+  "incidents/job:web:import-clicks",
+  "incidents/dataset:postgres:~~shop:5432:shop.public.orders",
+  "groups/product/funnel",
+  "lineage/job:web:sessionize?depth=9&lens=incidents",
   "changes",
   "usage",
   "usage/cost",
@@ -43,6 +47,7 @@ for (const [name, w, h, theme, cols, tw] of [
   ["wide", 1440, 900, "light", 4, 480],
   ["dark", 1280, 800, "dark", 4, 480],
   ["phone", 390, 844, "light", 8, 240],
+  ["phone-dark", 390, 844, "dark", 8, 240],
 ]) {
   const shots = [];
   const { page } = await openPage(b.context);
@@ -61,12 +66,12 @@ for (const [name, w, h, theme, cols, tw] of [
     shots.push((await page.screenshot({ type: "jpeg", quality: 70 })).toString("base64"));
   }
   await page.setViewportSize({ width: cols * (tw + 6), height: 1000 });
-  for (let half = 0; half < 2; half++) {
-    const some = shots.slice(half * 12, half * 12 + 12);
+  for (let from = 0; from < shots.length; from += 12) {
+    const some = shots.slice(from, from + 12);
     await page.setContent(
       `<body style="margin:0;background:#888;display:flex;flex-wrap:wrap;gap:4px">${some.map((s) => `<img width=${tw} src="data:image/jpeg;base64,${s}">`).join("")}`,
     );
-    await page.screenshot({ path: join(folder, `${name}-${half + 1}.png`), fullPage: true });
+    await page.screenshot({ path: join(folder, `${name}-${from / 12 + 1}.png`), fullPage: true });
   }
   await page.close();
 }
