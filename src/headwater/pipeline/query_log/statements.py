@@ -237,7 +237,8 @@ def with_source_tables(statements: DataFrame, told: DataFrame) -> DataFrame:
     only a variable holds.
 
     Those that were not read (level tables or nothing, or no table of a part) have the source's tables alone, and `warnings` says so. Of the others,
-    reads are joined: a name that no parsed one ends in is added. What they write stays what was parsed. Names are as the dialect keeps them.
+    reads are joined, but for statements that touch temporary tables: a name that no parsed one ends in is added. What they write
+    stays what was parsed. Names are as the dialect keeps them.
     """
     keys = list(_KEY)
     lists = {"told_reads": "read_now", "told_writes": "written_now"}
@@ -262,7 +263,11 @@ def with_source_tables(statements: DataFrame, told: DataFrame) -> DataFrame:
     joined, given = joined.withColumn("_given", given), F.col("_given")
     touched = F.concat("reads", "writes")
     further = F.filter(datasets(F.col("read_now")), lambda one: ~F.exists(touched, lambda known: _is_same(one, known)))
-    both = F.when(F.col("read_now").isNotNull(), F.concat("reads", further)).otherwise(F.col("reads"))
+    # A source names a session's temporary tables like any other; what is read through these was followed.
+    followed = F.coalesce("temporary", F.lit(False)) | (F.size(F.coalesce("before", F.array())) > 0)
+    followed |= F.size(F.coalesce("missing", F.array())) > 0
+    joined_reads = F.concat("reads", further)
+    both = F.when(F.col("read_now").isNotNull() & ~followed, joined_reads).otherwise(F.col("reads"))
     joined = joined.withColumn("_reads", F.when(given, datasets(F.col("read_now"))).otherwise(both))
     joined = joined.withColumn("writes", F.when(given, datasets(F.col("written_now"))).otherwise(F.col("writes")))
     joined = joined.withColumn("reads", F.col("_reads"))

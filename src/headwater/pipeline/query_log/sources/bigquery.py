@@ -165,7 +165,7 @@ def _columns() -> dict[str, Column]:
         **{name: F.when(~script, either(name, "bigint")) for name in ("bytes_read", "bytes_billed")},
         "slot_ms": F.when(~script, either("slot_ms", "decimal(25,6)")),
         "cache_hit": either("cache_hit", "boolean"),
-        "told_reads": reads,
+        "told_reads": F.filter(reads, lambda name: ~name.rlike(_ANONYMOUS)),
         "told_writes": F.coalesce(kept, F.when(reads.isNotNull(), F.array().cast("array<string>"))),
     }
 
