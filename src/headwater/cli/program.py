@@ -25,6 +25,7 @@ from headwater.cli.lineage import (
     search,
     sources,
     trace,
+    why,
 )
 from headwater.cli.people import audit, metadata
 from headwater.cli.people.identity import identity
@@ -110,6 +111,7 @@ program.command("whatif")(whatif)
 
 program.command("mcp")(mcp.mcp)
 
+program.command("why")(why.why)
 program.command("usage")(measured.usage)
 program.command("cost")(measured.cost)
 program.command("prune")(measured.prune)

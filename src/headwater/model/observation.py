@@ -27,6 +27,7 @@ class Kind(StrEnum):
     HOST = "host"
     USER = "user"
     TAG = "tag"
+    TIME = "time"
     VOLUME = "volume"
     """A number: the rows or bytes of an input."""
 

@@ -7,6 +7,7 @@ import typer
 
 from headwater.cli import output, server
 from headwater.cli.lineage import history
+from headwater.cli.lineage.why import print_difference
 from headwater.errors import InvalidQuestion
 
 Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
@@ -36,7 +37,7 @@ def diff(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Compare the graph at two times, or two versions of a dataset.
+    """Compare the graph at two times, two versions of a dataset, or two runs.
 
     With --from: which datasets, jobs, edges, columns and schemas were added (+), removed (-) and changed (~). Without it the latest version of
     a dataset is compared with the one before, or with the one that you name: columns, counts, the writer, its code and parameters.
@@ -47,6 +48,8 @@ def diff(
 
       headwater diff marts/daily_traffic 41 42
 
+      headwater diff 0199c0de-0000-7000-8000-000000000001 0199c0de-0000-7000-8000-000000000002
+
       headwater diff marts/daily_traffic --from 2026-01-01 --to 2026-02-01 --columns
 
       headwater diff --namespace warehouse --from 2026-01-01
@@ -54,7 +57,11 @@ def diff(
     if before is None:
         if node is None or after or namespace or columns:
             raise InvalidQuestion("say since when to compare: --from TIME; or name a dataset to compare its versions")
-        history.diff(node, old, new, url, json)
+        if old is not None and new is None and (runs := _two_runs(url, node, old)):
+            body = server.ask(url, server.path("runs", runs[0], "diff", runs[1]))
+            output.raw(body) if json else print_difference(msgspec.json.decode(body))
+        else:
+            history.diff(node, old, new, url, json)
         return
     if old is not None:
         raise InvalidQuestion("--from compares the graph at two times; leave it out to compare versions")
@@ -81,6 +88,12 @@ def diff(
         hidden = found[side]["hidden"]
         if hidden["nodes"]:
             output.line(f"{side}: {hidden['nodes']} nodes were left out: {hidden['reason']}", "yellow")
+
+
+def _two_runs(url: str | None, one: str, other: str) -> list[str] | None:
+    """Return the ids of the runs that both texts name; None if they do not."""
+    found = [server.get(url, "/api/v2/objects", text=text)["object"] for text in (one, other)]
+    return [each["id"] for each in found] if all(each and each["type"] == "RUN" for each in found) else None
 
 
 def _node_rows(found: dict[str, Any]) -> list[tuple[object, ...]]:

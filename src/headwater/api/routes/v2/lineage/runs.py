@@ -7,6 +7,7 @@ from litestar import get
 from litestar.datastructures import State
 from litestar.params import QueryParameter
 
+from headwater.answer.history import failing, run_difference, why
 from headwater.answer.lineage import run_lineage, runs
 from headwater.api.routes.v2.parameters import (
     Depth,
@@ -58,4 +59,26 @@ async def get_run_lineage(
     return await run_lineage.run_lineage(state.database, question)
 
 
-handlers = [run_list, run, get_run_lineage]
+@get("/runs/{before:str}/diff/{after:str}")
+async def get_run_difference(state: State, before: Segment, after: Segment) -> run_difference.RunDifference:
+    """Compare two runs: code, SQL, parameters, inputs, what wrote those, engine, packages, cluster, environment, volume."""
+    return await run_difference.run_difference(state.database, unquote(before), unquote(after))
+
+
+@get("/why")
+async def get_why(
+    state: State,
+    job: OptionalText = None,
+    of_run: Annotated[str | None, QueryParameter(name="run")] = None,
+) -> why.Why:
+    """Say why a job fails or became slower, or why one run failed: what changed with it, the likeliest first."""
+    return await why.why(state.database, job=job, run=of_run)
+
+
+@get("/why/failing")
+async def get_failing(state: State, since: Time = None, until: Time = None) -> failing.Failing:
+    """Say what the jobs that failed since a time (a day ago by default) share, and those that ended well do not."""
+    return await failing.failing(state.database, aware(since), aware(until))
+
+
+handlers = [run_list, run, get_run_lineage, get_run_difference, get_why, get_failing]
