@@ -21,7 +21,7 @@ from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage.runs import RunRow
 from headwater.store.people import annotations as annotation_store
 
-_MOST_JOBS = 2_500
+_MOST_JOBS = 1_500
 _USUALLY_SINCE = dt.timedelta(days=1)
 _GOOD_FOR = dt.timedelta(days=7)
 _MOST_LISTED = 20
