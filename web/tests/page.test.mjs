@@ -59,6 +59,7 @@ const PAGES = {
   column: `columns/${bare(CLEAN)}/dep_delay`,
   job: `jobs/${seg("shop:load-orders")}`,
   durations: `jobs/${seg("shop:load-orders")}/durations`,
+  why: `jobs/${seg("web:import-clicks")}/why`,
   schedule: "schedules/weather?month=2013-03",
   incidents: "incidents",
   "a team": "groups/team/web",
@@ -109,7 +110,7 @@ const KINDS = new Set([
     "incidents",
     "an incident",
   ],
-  ...["plans", "usage", "trace", "events", "settings", "a failed run", "an edge", "a team"],
+  ...["why", "plans", "usage", "trace", "events", "settings", "a failed run", "an edge", "a team"],
 ]);
 const isAsked = (name) => process.env.SUITE_SCALE === "full" || KINDS.has(name);
 
@@ -155,6 +156,23 @@ describe("every page", () => {
         assert.ok(wide <= room, `${wide} of ${room} px`);
       },
     );
+});
+
+describe("why", () => {
+  onPage(
+    "a job says what changed with its failures; a failed run leads there, and two runs show all that differs",
+    async (page, open) => {
+      await open(PAGES.why);
+      await page.getByRole("heading", { name: /^engine python/ }).waitFor();
+      await page.getByText("3.12.8 → 3.13.1").first().waitFor();
+      await page.getByText(/3 bad and 0 good with it, 0 bad and 20 good without/).waitFor();
+      await page.getByRole("link", { name: /\d/ }).last().click();
+      await page.getByRole("link", { name: "Why it failed" }).click();
+      await page.getByRole("heading", { name: /^engine python/ }).waitFor();
+      await page.getByRole("link", { name: "Beside another" }).click();
+      await page.getByRole("heading", { name: "All that differs" }).waitFor();
+    },
+  );
 });
 
 describe("finding", () => {

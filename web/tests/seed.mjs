@@ -129,7 +129,9 @@ const named = (owner, ...tags) => ({
   tags: facet({ tags: tags.map(([key, value]) => ({ key, value, source: "seed" })) }),
 });
 
-/** A site's clicks, hourly, whose import fails since three hours: sessions, the funnel and its dashboard are late. */
+const python = (version) => ({ processing_engine: facet({ name: "python", version }) });
+
+/** A site's clicks, hourly, whose import fails since three hours, on a newer Python: sessions, the funnel and its dashboard are late. */
 export function clicks() {
   const web = (name, facets) => table(name, ["session", "step", "at"], facets, "postgres://site:5432");
   const raw = web("site.public.clicks", named(null, ["team", "web"]));
@@ -154,10 +156,14 @@ export function clicks() {
   const good = hourly.flatMap((hour) =>
     steps.flatMap(
       ([job, inputs, outputs], i) =>
-        run(job, NOW - (hour * 60 - i * 3) * MINUTE, { inputs, outputs, namespace: "web" }).events,
+        run(job, NOW - (hour * 60 - i * 3) * MINUTE, { inputs, outputs, namespace: "web", facets: python("3.12.8") })
+          .events,
     ),
   );
-  const failure = { errorMessage: facet({ message: "HTTP 503 of the click stream", programmingLanguage: "PYTHON" }) };
+  const failure = {
+    ...python("3.13.1"),
+    errorMessage: facet({ message: "HTTP 503 of the click stream", programmingLanguage: "PYTHON" }),
+  };
   const failed = [3, 2, 1].flatMap(
     (hour) =>
       run("import-clicks", NOW - hour * 60 * MINUTE, { outputs: [raw], end: "FAIL", facets: failure, namespace: "web" })

@@ -276,6 +276,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/runs/{before}/diff/{after}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetRunDifference */
+        get: operations["ApiV2RunsBeforeDiffAfterGetRunDifference"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/why": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetWhy */
+        get: operations["ApiV2WhyGetWhy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/why/failing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetFailing */
+        get: operations["ApiV2WhyFailingGetFailing"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/correlation/{id}": {
         parameters: {
             query?: never;
@@ -1028,40 +1079,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v2/whatif": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** AskWhatif */
-        post: operations["ApiV2WhatifAskWhatif"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/groups": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetGroup */
-        get: operations["ApiV2GroupsGetGroup"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v2/metadata": {
         parameters: {
             query?: never;
@@ -1352,23 +1369,6 @@ export interface paths {
         };
         /** TryIdentity */
         get: operations["ApiV2IdentityTryTryIdentity"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/events/stream": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** FollowStale */
-        get: operations["ApiV2EventsStreamFollowStale"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1947,14 +1947,6 @@ export interface components {
             end?: string | null;
             state?: string | null;
         };
-        /** AskedChange */
-        AskedChange: {
-            action: string;
-            dataset: string;
-            column: string | null;
-            to: string | null;
-            old_type: string | null;
-        };
         /** AskedImpact */
         AskedImpact: {
             producer?: string | null;
@@ -1970,7 +1962,7 @@ export interface components {
              * @default failed
              * @enum {string}
              */
-            mode: "failed" | "wrong" | "tainted";
+            mode: "failed" | "tainted";
         };
         /** AskedMany */
         AskedMany: {
@@ -2033,15 +2025,6 @@ export interface components {
             summary: components["schemas"]["Summary"];
             failed_events: components["schemas"]["FailedEvent"][];
             receipts: components["schemas"]["intake_events_accept_Receipt"][];
-        };
-        /** Blocked */
-        Blocked: {
-            id: string;
-            namespace: string;
-            name: string;
-            label: string;
-            uses: components["schemas"]["Use"][];
-            more_uses: number;
         };
         /** Body */
         Body: {
@@ -2150,6 +2133,16 @@ export interface components {
             source: string;
             /** @default  */
             target: string;
+        };
+        /** ComparedRun */
+        ComparedRun: {
+            run_id: string;
+            job: string;
+            state: string;
+            /** Format: date-time */
+            started_at: string;
+            duration_ms: number | null;
+            error: string | null;
         };
         /** Confirmation */
         Confirmation: {
@@ -2278,15 +2271,6 @@ export interface components {
             only_declared: number;
             jobs: number;
             reporting: number;
-        };
-        /** Dashboard */
-        Dashboard: {
-            id: string;
-            name: string | null;
-            severity: string;
-            columns: string[];
-            job: string;
-            last_at: string | null;
         };
         /** DatabaseHealth */
         DatabaseHealth: {
@@ -2502,6 +2486,14 @@ export interface components {
         DescriptionBody: {
             text: string;
         };
+        /** Difference */
+        Difference: {
+            kind: string;
+            name: string;
+            before: string | null;
+            after: string | null;
+            changes: string[];
+        };
         /** Differing */
         Differing: {
             instances: string[];
@@ -2651,6 +2643,11 @@ export interface components {
             latest: string | null;
             wrong: number;
         };
+        /** EqualAspect */
+        EqualAspect: {
+            kind: string;
+            name: string;
+        };
         /** EventTotals */
         EventTotals: {
             total: number;
@@ -2690,6 +2687,18 @@ export interface components {
             index: number;
             reason: string;
             retriable: boolean;
+        };
+        /** Failing */
+        Failing: {
+            /** Format: date-time */
+            since: string;
+            bad: number;
+            good: number;
+            examined_bad: number;
+            examined_good: number;
+            tested: number;
+            findings: components["schemas"]["SharedTraits"][];
+            unexplained: number;
         };
         /** FieldData */
         FieldData: {
@@ -2914,41 +2923,12 @@ export interface components {
             owners: string[];
             teams: string[];
         };
-        /** HitColumn */
-        HitColumn: {
-            dataset: string;
-            column: string | null;
-            kind: string;
-            masked: boolean;
-            severity: string;
-            hops: number;
-            path: string[];
-        };
         /** HitDataset */
         HitDataset: {
             dataset: string;
             owners: string[];
             teams: string[];
             path: string[];
-        };
-        /** HitEntity */
-        HitEntity: {
-            entity: string;
-            dataset: string;
-            severity: string;
-        };
-        /** HitJob */
-        HitJob: {
-            id: string;
-            label: string;
-            severity: string;
-            reason: string;
-            certain: boolean;
-            statement: string | null;
-            columns: string[];
-            view: string | null;
-            executions: number | null;
-            last_at: string | null;
         };
         /** HitObject */
         HitObject: {
@@ -3238,6 +3218,23 @@ export interface components {
             until: string | null;
             outcome: string;
         };
+        /** LikelyCause */
+        LikelyCause: {
+            kind: string;
+            name: string;
+            before: string | null;
+            after: string | null;
+            changes: string[];
+            run_id: string;
+            /** Format: date-time */
+            started_at: string;
+            bad_with: number;
+            good_with: number;
+            bad_without: number;
+            good_without: number;
+            harmless: number;
+            probability: number;
+        };
         /** Lineage */
         Lineage: {
             graph: components["schemas"]["Node"][];
@@ -3325,8 +3322,6 @@ export interface components {
         MarkView: {
             kind: string;
             ref: string;
-            /** @default false */
-            inherited: boolean;
         };
         /** Me */
         Me: {
@@ -3384,12 +3379,6 @@ export interface components {
         /** NearMisses */
         NearMisses: {
             near_misses: components["schemas"]["NearMiss"][];
-        };
-        /** NeighbouringGroup */
-        NeighbouringGroup: {
-            value: string;
-            datasets: string[];
-            count: number;
         };
         /** NeverEnded */
         NeverEnded: {
@@ -3633,15 +3622,6 @@ export interface components {
             periods: components["schemas"]["Period"][];
             more: number;
         };
-        /** Person */
-        Person: {
-            actor: string;
-            kind: string;
-            severity: string;
-            executions: number;
-            last_at: string | null;
-            jobs: string[];
-        };
         /** Perspective */
         Perspective: {
             name: string;
@@ -3822,17 +3802,6 @@ export interface components {
             money_month: number | null;
             waves: components["schemas"]["Wave"][];
             datasets: components["schemas"]["Candidate"][];
-            blocked_total: number;
-            blocked: components["schemas"]["Blocked"][];
-        };
-        /** Question */
-        Question: {
-            sql?: string | null;
-            /** @default  */
-            dialect: string;
-            drop?: string | null;
-            rename?: string | null;
-            retype?: string | null;
         };
         /** ReadInstances */
         ReadInstances: {
@@ -4122,17 +4091,6 @@ export interface components {
             rules: components["schemas"]["Rule"][];
             behind: boolean;
         };
-        /** RunCoverage */
-        RunCoverage: {
-            reads: number;
-            traced: number;
-            through_function: number;
-            not_seen: number;
-            reasons: components["schemas"]["UnseenRead"][];
-            limits: string[];
-            written: number;
-            summary: string;
-        };
         /** RunDetail */
         RunDetail: {
             id: string;
@@ -4171,7 +4129,15 @@ export interface components {
                 [key: string]: string;
             };
             code: components["schemas"]["Code"] | null;
-            coverage: components["schemas"]["RunCoverage"] | null;
+        };
+        /** RunDifference */
+        RunDifference: {
+            before: components["schemas"]["ComparedRun"];
+            after: components["schemas"]["ComparedRun"];
+            differences: components["schemas"]["Difference"][];
+            equal: components["schemas"]["EqualAspect"][];
+            equal_count: number;
+            unknown: string[];
         };
         /** RunEdge */
         RunEdge: {
@@ -4289,8 +4255,6 @@ export interface components {
             /** @default false */
             stalled: boolean;
             stalled_reason: string | null;
-            /** @default false */
-            lost: boolean;
         };
         /** Runs */
         Runs: {
@@ -4450,6 +4414,25 @@ export interface components {
             seq: number;
             changed: components["schemas"]["intake_status_incidents_Changed"][];
         };
+        /** SharedTrait */
+        SharedTrait: {
+            kind: string;
+            name: string;
+            value: string;
+        };
+        /** SharedTraits */
+        SharedTraits: {
+            traits: components["schemas"]["SharedTrait"][];
+            bad_with: number;
+            good_with: number;
+            bad_without: number;
+            good_without: number;
+            lift: number | null;
+            low: number;
+            high: number;
+            chance: number;
+            jobs: string[];
+        };
         /** Skipped */
         Skipped: {
             fingerprint: string;
@@ -4603,13 +4586,6 @@ export interface components {
             because: string;
             of_these: string[];
         };
-        /** Suspects */
-        Suspects: {
-            entity: string;
-            instances: string[];
-            seq: number;
-            suspects: components["schemas"]["Suspect"][];
-        };
         /** TagBody */
         TagBody: {
             value?: string | number | boolean | null;
@@ -4633,21 +4609,6 @@ export interface components {
              *     ]
              */
             applies_to: ("dataset" | "job" | "column")[];
-        };
-        /** TaggedGroup */
-        TaggedGroup: {
-            tag: string;
-            datasets: (components["schemas"]["DatasetNode"] | components["schemas"]["JobNode"])[];
-            total_datasets: number;
-            jobs: (components["schemas"]["DatasetNode"] | components["schemas"]["JobNode"])[];
-            total_jobs: number;
-            incidents: components["schemas"]["OpenIncident"][];
-            freshness: {
-                [key: string]: number;
-            };
-            money: number | null;
-            upstream: components["schemas"]["NeighbouringGroup"][];
-            downstream: components["schemas"]["NeighbouringGroup"][];
         };
         /** Tags */
         Tags: {
@@ -4698,11 +4659,6 @@ export interface components {
         Unaffected: {
             entity: string;
             upstream: string;
-        };
-        /** UnseenRead */
-        UnseenRead: {
-            what: string;
-            why: string;
         };
         /** Update */
         Update: {
@@ -4782,12 +4738,6 @@ export interface components {
             by_status: {
                 [key: string]: number;
             };
-        };
-        /** Use */
-        Use: {
-            kind: string;
-            by: string;
-            last_used_at: string | null;
         };
         /** Usual */
         Usual: {
@@ -4964,14 +4914,6 @@ export interface components {
             actions?: ("restore" | "rerun" | "manual")[] | null;
             numbers?: number[] | null;
         };
-        /** Warned */
-        Warned: {
-            who: string;
-            role: string;
-            severity: string;
-            because: string[];
-            more: number;
-        };
         /** Warning */
         Warning: {
             code: string;
@@ -5009,20 +4951,24 @@ export interface components {
             owners: string[];
             teams: string[];
         };
-        /** WhatIf */
-        WhatIf: {
-            severity: string | null;
-            changes: components["schemas"]["AskedChange"][];
-            unknown: string[];
-            columns: components["schemas"]["HitColumn"][];
-            jobs: components["schemas"]["HitJob"][];
-            views: string[];
-            dashboards: components["schemas"]["Dashboard"][];
-            entities: components["schemas"]["HitEntity"][];
-            people: components["schemas"]["Person"][];
-            pipelines: components["schemas"]["Person"][];
-            warn: components["schemas"]["Warned"][];
+        /** Why */
+        Why: {
+            job: string;
+            question: string;
+            goes_on: boolean;
+            last_good: components["schemas"]["ComparedRun"] | null;
+            first_bad: components["schemas"]["ComparedRun"] | null;
+            runs: number;
+            bad: number;
+            named: boolean;
+            suspects: components["schemas"]["history_why_Suspects"][];
             hidden: number;
+            by_chance: number;
+            unreported: number;
+            equal: components["schemas"]["EqualAspect"][];
+            equal_count: number;
+            unknown: string[];
+            notes: string[];
         };
         /** Work */
         Work: {
@@ -5222,6 +5168,11 @@ export interface components {
             }[];
             schema_id: string | null;
             schema_changed: boolean;
+        };
+        /** Suspects */
+        history_why_Suspects: {
+            probability: number;
+            causes: components["schemas"]["LikelyCause"][];
         };
         /** Receipt */
         intake_events_accept_Receipt: {
@@ -5528,6 +5479,13 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** Suspects */
+        status_suspects_Suspects: {
+            entity: string;
+            instances: string[];
+            seq: number;
+            suspects: components["schemas"]["Suspect"][];
+        };
         /** Quality */
         usage_quality_Quality: {
             /** Format: date */
@@ -5612,7 +5570,6 @@ export type ApiKeys = components['schemas']['ApiKeys'];
 export type AppliedEntities = components['schemas']['AppliedEntities'];
 export type Archived = components['schemas']['Archived'];
 export type Asked = components['schemas']['Asked'];
-export type AskedChange = components['schemas']['AskedChange'];
 export type AskedImpact = components['schemas']['AskedImpact'];
 export type AskedMany = components['schemas']['AskedMany'];
 export type Assertion = components['schemas']['Assertion'];
@@ -5621,7 +5578,6 @@ export type AuditPage = components['schemas']['AuditPage'];
 export type BadRun = components['schemas']['BadRun'];
 export type BadRunRepair = components['schemas']['BadRunRepair'];
 export type BatchReply = components['schemas']['BatchReply'];
-export type Blocked = components['schemas']['Blocked'];
 export type Body = components['schemas']['Body'];
 export type Candidate = components['schemas']['Candidate'];
 export type Cause = components['schemas']['Cause'];
@@ -5636,6 +5592,7 @@ export type ColumnGraph = components['schemas']['ColumnGraph'];
 export type ColumnInput = components['schemas']['ColumnInput'];
 export type ColumnLineage = components['schemas']['ColumnLineage'];
 export type ColumnPair = components['schemas']['ColumnPair'];
+export type ComparedRun = components['schemas']['ComparedRun'];
 export type Confirmation = components['schemas']['Confirmation'];
 export type Conflict = components['schemas']['Conflict'];
 export type Conflicts = components['schemas']['Conflicts'];
@@ -5648,7 +5605,6 @@ export type CostTotals = components['schemas']['CostTotals'];
 export type Costing = components['schemas']['Costing'];
 export type Counts = components['schemas']['Counts'];
 export type Coverage = components['schemas']['Coverage'];
-export type Dashboard = components['schemas']['Dashboard'];
 export type DatabaseHealth = components['schemas']['DatabaseHealth'];
 export type Dataset = components['schemas']['Dataset'];
 export type DatasetDocument = components['schemas']['DatasetDocument'];
@@ -5666,6 +5622,7 @@ export type DefinedTag = components['schemas']['DefinedTag'];
 export type DefinedTags = components['schemas']['DefinedTags'];
 export type Delay = components['schemas']['Delay'];
 export type DescriptionBody = components['schemas']['DescriptionBody'];
+export type Difference = components['schemas']['Difference'];
 export type Differing = components['schemas']['Differing'];
 export type DraftNeed = components['schemas']['DraftNeed'];
 export type DrawnEdge = components['schemas']['DrawnEdge'];
@@ -5682,6 +5639,7 @@ export type EntityDrafts = components['schemas']['EntityDrafts'];
 export type EntityGraph = components['schemas']['EntityGraph'];
 export type EntityList = components['schemas']['EntityList'];
 export type EntityView = components['schemas']['EntityView'];
+export type EqualAspect = components['schemas']['EqualAspect'];
 export type EventTotals = components['schemas']['EventTotals'];
 export type Events = components['schemas']['Events'];
 export type ExcludedJob = components['schemas']['ExcludedJob'];
@@ -5689,6 +5647,7 @@ export type ExpectedInstances = components['schemas']['ExpectedInstances'];
 export type FacetHistory = components['schemas']['FacetHistory'];
 export type FacetPast = components['schemas']['FacetPast'];
 export type FailedEvent = components['schemas']['FailedEvent'];
+export type Failing = components['schemas']['Failing'];
 export type FieldData = components['schemas']['FieldData'];
 export type FieldInput = components['schemas']['FieldInput'];
 export type FieldNode = components['schemas']['FieldNode'];
@@ -5714,10 +5673,7 @@ export type HiddenNodes = components['schemas']['HiddenNodes'];
 export type Highlight = components['schemas']['Highlight'];
 export type History = components['schemas']['History'];
 export type Hit = components['schemas']['Hit'];
-export type HitColumn = components['schemas']['HitColumn'];
 export type HitDataset = components['schemas']['HitDataset'];
-export type HitEntity = components['schemas']['HitEntity'];
-export type HitJob = components['schemas']['HitJob'];
 export type HitObject = components['schemas']['HitObject'];
 export type Home = components['schemas']['Home'];
 export type ImpactAnswer = components['schemas']['ImpactAnswer'];
@@ -5746,6 +5702,7 @@ export type JobVersion = components['schemas']['JobVersion'];
 export type JobVersionId = components['schemas']['JobVersionId'];
 export type JobVersions = components['schemas']['JobVersions'];
 export type Lacking = components['schemas']['Lacking'];
+export type LikelyCause = components['schemas']['LikelyCause'];
 export type Lineage = components['schemas']['Lineage'];
 export type LineageMetric = components['schemas']['LineageMetric'];
 export type LinkView = components['schemas']['LinkView'];
@@ -5764,7 +5721,6 @@ export type NamespaceBody = components['schemas']['NamespaceBody'];
 export type Namespaces = components['schemas']['Namespaces'];
 export type NearMiss = components['schemas']['NearMiss'];
 export type NearMisses = components['schemas']['NearMisses'];
-export type NeighbouringGroup = components['schemas']['NeighbouringGroup'];
 export type NeverEnded = components['schemas']['NeverEnded'];
 export type NewIncident = components['schemas']['NewIncident'];
 export type NewKey = components['schemas']['NewKey'];
@@ -5794,7 +5750,6 @@ export type Paths = components['schemas']['Paths'];
 export type Percentiles = components['schemas']['Percentiles'];
 export type Period = components['schemas']['Period'];
 export type Periods = components['schemas']['Periods'];
-export type Person = components['schemas']['Person'];
 export type Perspective = components['schemas']['Perspective'];
 export type PerspectiveEdge = components['schemas']['PerspectiveEdge'];
 export type Perspectives = components['schemas']['Perspectives'];
@@ -5811,7 +5766,6 @@ export type Producer = components['schemas']['Producer'];
 export type ProducerView = components['schemas']['ProducerView'];
 export type Producers = components['schemas']['Producers'];
 export type Pruning = components['schemas']['Pruning'];
-export type Question = components['schemas']['Question'];
 export type ReadInstances = components['schemas']['ReadInstances'];
 export type ReadView = components['schemas']['ReadView'];
 export type Reader = components['schemas']['Reader'];
@@ -5840,8 +5794,8 @@ export type RetypedColumn = components['schemas']['RetypedColumn'];
 export type Rhythm = components['schemas']['Rhythm'];
 export type Rule = components['schemas']['Rule'];
 export type Rules = components['schemas']['Rules'];
-export type RunCoverage = components['schemas']['RunCoverage'];
 export type RunDetail = components['schemas']['RunDetail'];
+export type RunDifference = components['schemas']['RunDifference'];
 export type RunEdge = components['schemas']['RunEdge'];
 export type RunFacets = components['schemas']['RunFacets'];
 export type RunInput = components['schemas']['RunInput'];
@@ -5865,6 +5819,8 @@ export type SearchHit = components['schemas']['SearchHit'];
 export type SearchResult = components['schemas']['SearchResult'];
 export type SearchResults = components['schemas']['SearchResults'];
 export type Settled = components['schemas']['Settled'];
+export type SharedTrait = components['schemas']['SharedTrait'];
+export type SharedTraits = components['schemas']['SharedTraits'];
 export type Skipped = components['schemas']['Skipped'];
 export type SkippedDataset = components['schemas']['SkippedDataset'];
 export type Slower = components['schemas']['Slower'];
@@ -5883,10 +5839,8 @@ export type StoredRules = components['schemas']['StoredRules'];
 export type Stretch = components['schemas']['Stretch'];
 export type Summary = components['schemas']['Summary'];
 export type Suspect = components['schemas']['Suspect'];
-export type Suspects = components['schemas']['Suspects'];
 export type TagBody = components['schemas']['TagBody'];
 export type TagSchema = components['schemas']['TagSchema'];
-export type TaggedGroup = components['schemas']['TaggedGroup'];
 export type Tags = components['schemas']['Tags'];
 export type TakenIn = components['schemas']['TakenIn'];
 export type TakenItem = components['schemas']['TakenItem'];
@@ -5894,7 +5848,6 @@ export type Texts = components['schemas']['Texts'];
 export type TimelineEntry = components['schemas']['TimelineEntry'];
 export type Took = components['schemas']['Took'];
 export type Unaffected = components['schemas']['Unaffected'];
-export type UnseenRead = components['schemas']['UnseenRead'];
 export type Update = components['schemas']['Update'];
 export type UpdateLog = components['schemas']['UpdateLog'];
 export type UpstreamInput = components['schemas']['UpstreamInput'];
@@ -5904,7 +5857,6 @@ export type UpstreamRunInfo = components['schemas']['UpstreamRunInfo'];
 export type UpstreamRuns = components['schemas']['UpstreamRuns'];
 export type Usage = components['schemas']['Usage'];
 export type UsageTotals = components['schemas']['UsageTotals'];
-export type Use = components['schemas']['Use'];
 export type Usual = components['schemas']['Usual'];
 export type VersionDetail = components['schemas']['VersionDetail'];
 export type VersionDiff = components['schemas']['VersionDiff'];
@@ -5919,13 +5871,12 @@ export type WantedReplay = components['schemas']['WantedReplay'];
 export type WantedRules = components['schemas']['WantedRules'];
 export type WantedSecret = components['schemas']['WantedSecret'];
 export type WantedWork = components['schemas']['WantedWork'];
-export type Warned = components['schemas']['Warned'];
 export type Warning = components['schemas']['Warning'];
 export type WarningCount = components['schemas']['WarningCount'];
 export type Wave = components['schemas']['Wave'];
 export type WayEdge = components['schemas']['WayEdge'];
 export type WayNode = components['schemas']['WayNode'];
-export type WhatIf = components['schemas']['WhatIf'];
+export type Why = components['schemas']['Why'];
 export type Work = components['schemas']['Work'];
 export type WrittenVersion = components['schemas']['WrittenVersion'];
 export type Wrong = components['schemas']['Wrong'];
@@ -5945,6 +5896,7 @@ export type ConflictsClaim = components['schemas']['conflicts_Claim'];
 export type EventsAcceptRefused = components['schemas']['events_accept_Refused'];
 export type HealthStatus = components['schemas']['health_Status'];
 export type HistoryVersionsVersion = components['schemas']['history_versions_Version'];
+export type HistoryWhySuspects = components['schemas']['history_why_Suspects'];
 export type IntakeEventsAcceptReceipt = components['schemas']['intake_events_accept_Receipt'];
 export type IntakePlansPlansCost = components['schemas']['intake_plans_plans_Cost'];
 export type IntakeStatusEntitiesChange = components['schemas']['intake_status_entities_Change'];
@@ -5972,6 +5924,7 @@ export type StatusFreshnessQuality = components['schemas']['status_freshness_Qua
 export type StatusInstancesStatus = components['schemas']['status_instances_Status'];
 export type StatusReportsRecorded = components['schemas']['status_reports_Recorded'];
 export type StatusReportsRefused = components['schemas']['status_reports_Refused'];
+export type StatusSuspectsSuspects = components['schemas']['status_suspects_Suspects'];
 export type UsageQualityQuality = components['schemas']['usage_quality_Quality'];
 export type UsageQualitySource = components['schemas']['usage_quality_Source'];
 export type Problem = components['schemas']['Problem'];
@@ -6435,6 +6388,79 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunLineage"];
+                };
+            };
+        };
+    };
+    ApiV2RunsBeforeDiffAfterGetRunDifference: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                before: string;
+                /** @description Percent-encoded whole. */
+                after: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDifference"];
+                };
+            };
+        };
+    };
+    ApiV2WhyGetWhy: {
+        parameters: {
+            query?: {
+                job?: string | null;
+                run?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Why"];
+                };
+            };
+        };
+    };
+    ApiV2WhyFailingGetFailing: {
+        parameters: {
+            query?: {
+                /** @description ISO 8601; without a zone, UTC. */
+                since?: string | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                until?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failing"];
                 };
             };
         };
@@ -7020,7 +7046,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Suspects"];
+                    "application/json": components["schemas"]["status_suspects_Suspects"];
                 };
             };
         };
@@ -7731,53 +7757,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BadRunRepair"];
-                };
-            };
-        };
-    };
-    ApiV2WhatifAskWhatif: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Question"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WhatIf"];
-                };
-            };
-        };
-    };
-    ApiV2GroupsGetGroup: {
-        parameters: {
-            query: {
-                /** @description Such as `team:web` or `product:funnel`. */
-                tag: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TaggedGroup"];
                 };
             };
         };
@@ -8518,36 +8497,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Placement"];
-                };
-            };
-        };
-    };
-    ApiV2EventsStreamFollowStale: {
-        parameters: {
-            query?: {
-                /** @description The same, where no header can be set. */
-                after?: string | null;
-                /** @description Without an id: tell what changed in so many seconds, too. */
-                recent?: number;
-                /** @description End after so long. Default: never. */
-                seconds?: number | null;
-            };
-            header?: {
-                /** @description The id of the last event that you have. */
-                "Last-Event-ID"?: string | null;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Events `stale`; `data` is JSON: {"stale": ["lineage", …]}. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/event-stream": unknown;
                 };
             };
         };

@@ -19,6 +19,7 @@ import { Described } from "../metadata/described.tsx";
 import { CodeTab } from "./code-tab.tsx";
 import { DurationsTab } from "./durations-tab.tsx";
 import { RunsTab } from "./runs-tab.tsx";
+import { Why } from "./why.tsx";
 
 export interface JobTabProps {
   job: Job;
@@ -28,6 +29,7 @@ export interface JobTabProps {
 const TABS: readonly [key: string, word: string, tab: (props: JobTabProps) => React.ReactNode][] = [
   ["overview", "Overview", Overview],
   ["runs", "Runs", RunsTab],
+  ["why", "Why", ({ job }) => <Why job={job.id} />],
   ["durations", "Durations", DurationsTab],
   ["code", "Code", CodeTab],
   ["history", "History", ({ job }) => <PeopleChanges target={job.id} />],

@@ -9,6 +9,7 @@ import { Answered } from "../../parts/answered.tsx";
 import { Empty } from "../../parts/message.tsx";
 import { lookOf } from "../../parts/state.tsx";
 import { runState } from "../../run-state.ts";
+import { RunDifferences } from "../job/why.tsx";
 
 const route = getRouteApi("/runs/$id/{-$tab}");
 
@@ -38,6 +39,7 @@ export function Beside({ run }: { run: RunDetail }) {
         </select>
       </label>
       {chosen && <Two run={run} other={chosen} />}
+      {chosen && <RunDifferences before={chosen} after={run.id} />}
     </>
   );
 }

@@ -16,10 +16,12 @@ import { Waiting } from "../../parts/waiting.tsx";
 import { When } from "../../parts/when.tsx";
 import { RunReceipts } from "../events/run-receipts.tsx";
 import { Beside } from "./beside.tsx";
+import { Why } from "../job/why.tsx";
 import { Gantt } from "./gantt.tsx";
 
 const TABS: readonly [key: string, word: string, tab: (props: { run: RunDetail }) => React.ReactNode][] = [
   ["overview", "Overview", Overview],
+  ["why", "Why it failed", ({ run }) => <Why run={run.id} />],
   ["compare", "Beside another", ({ run }) => <Beside run={run} />],
   ["events", "Events", ({ run }) => <RunReceipts run={run.id} />],
   [
@@ -38,6 +40,7 @@ const TABS: readonly [key: string, word: string, tab: (props: { run: RunDetail }
   ],
 ];
 
+const BAD = new Set(["FAILED", "ABORTED"]);
 const route = getRouteApi("/runs/$id/{-$tab}");
 
 export function RunPage() {
@@ -81,7 +84,7 @@ export function RunPage() {
       }
       tabs={
         <nav className="tabs" aria-label="Of this run">
-          {TABS.map(([one, word]) => (
+          {TABS.filter(([one]) => one !== "why" || BAD.has(run.state)).map(([one, word]) => (
             <Link
               key={one}
               to="/runs/$id/{-$tab}"
