@@ -1,4 +1,4 @@
-"""Why a job with many runs fails, and what the jobs of many runs that fail share.
+"""The cause of a job's failure among its many runs, and what many failing jobs share.
 
     python benchmarks/cases/server/why.py [--runs 10000] [--jobs 25000] [--attributes 200]
 
@@ -61,11 +61,18 @@ def measured(server: Server, runs: int, jobs: int, attributes: int) -> list[Row]
     assert why["suspects"][0]["causes"][0]["name"] == "spark", why["suspects"][:2]
     assert failing["findings"][0]["traits"][0]["name"] == "spark", failing["findings"][:2]
     median = {name: sorted(some)[2] for name, some in took.items()}
+    compared = f"{failing['examined_bad']} and {failing['examined_good']} compared"
     return [
         Row(f"why, a job of {runs:,} runs", median["why"], "s", target=1.0, note=f"{why['runs']} compared"),
-        Row(f"why --failing, {2 * jobs:,} runs, {attributes} attributes", median["failing"], "s", target=2.0, note=f"{failing['examined_bad']} and {failing['examined_good']} compared"),
+        Row(
+            f"why --failing, {2 * jobs:,} runs, {attributes} attributes",
+            median["failing"],
+            "s",
+            target=2.0,
+            note=compared,
+        ),
         Row("a page of 100 runs", median["page"], "s"),
-    ]  # fmt: skip
+    ]
 
 
 def main() -> None:

@@ -210,7 +210,7 @@ def _by_size(aspect: Aspect, runs: Sequence[Observation]) -> list[_Hypothesis]:
 
 
 def _ordinary(number: float, others: Sequence[float]) -> bool:
-    """Whether a number is within what the other runs (sorted, the nearest first) make likely."""
+    """Return whether a number is within what the other runs (sorted, the nearest first) make likely."""
     sizes = [math.log1p(max(0.0, other)) for other in others]
     size, nearest = math.log1p(max(0.0, number)), sizes[0]
     if abs(size - nearest) < math.log(_FACTOR):

@@ -16,7 +16,7 @@ class Kind(StrEnum):
     INPUT = "input"
     """The version of an input that the run read."""
     RENEWED = "renewed"
-    """Whether an input had a new version since the run before: `yes` or `no`."""
+    """`yes` if an input has a new version since the run before, else `no`."""
     SCHEMA = "schema"
     UPSTREAM = "upstream"
     """An aspect of the run that wrote what was read."""

@@ -64,7 +64,7 @@ def find_shared(runs: Sequence[Observation]) -> Shared:
     told: dict[Aspect, int] = {}
     values = collections.Counter(trait.aspect for trait in holders)
     for trait, held in holders.items():
-        # Of an aspect with one value alone it is the presence that tells runs apart.
+        # The presence of an aspect with one value alone tells runs apart.
         told[trait.aspect] = told.get(trait.aspect, 0) | held if values[trait.aspect] > 1 else (1 << len(runs)) - 1
     bad = _bits(place for place, one in enumerate(runs) if one.bad)
     good = _bits(place for place, one in enumerate(runs) if not one.bad)

@@ -1079,6 +1079,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/whatif": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** AskWhatif */
+        post: operations["ApiV2WhatifAskWhatif"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetGroup */
+        get: operations["ApiV2GroupsGetGroup"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/metadata": {
         parameters: {
             query?: never;
@@ -1369,6 +1403,23 @@ export interface paths {
         };
         /** TryIdentity */
         get: operations["ApiV2IdentityTryTryIdentity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/events/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** FollowStale */
+        get: operations["ApiV2EventsStreamFollowStale"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1947,6 +1998,14 @@ export interface components {
             end?: string | null;
             state?: string | null;
         };
+        /** AskedChange */
+        AskedChange: {
+            action: string;
+            dataset: string;
+            column: string | null;
+            to: string | null;
+            old_type: string | null;
+        };
         /** AskedImpact */
         AskedImpact: {
             producer?: string | null;
@@ -1962,7 +2021,7 @@ export interface components {
              * @default failed
              * @enum {string}
              */
-            mode: "failed" | "tainted";
+            mode: "failed" | "wrong" | "tainted";
         };
         /** AskedMany */
         AskedMany: {
@@ -2025,6 +2084,15 @@ export interface components {
             summary: components["schemas"]["Summary"];
             failed_events: components["schemas"]["FailedEvent"][];
             receipts: components["schemas"]["intake_events_accept_Receipt"][];
+        };
+        /** Blocked */
+        Blocked: {
+            id: string;
+            namespace: string;
+            name: string;
+            label: string;
+            uses: components["schemas"]["Use"][];
+            more_uses: number;
         };
         /** Body */
         Body: {
@@ -2271,6 +2339,15 @@ export interface components {
             only_declared: number;
             jobs: number;
             reporting: number;
+        };
+        /** Dashboard */
+        Dashboard: {
+            id: string;
+            name: string | null;
+            severity: string;
+            columns: string[];
+            job: string;
+            last_at: string | null;
         };
         /** DatabaseHealth */
         DatabaseHealth: {
@@ -2923,12 +3000,41 @@ export interface components {
             owners: string[];
             teams: string[];
         };
+        /** HitColumn */
+        HitColumn: {
+            dataset: string;
+            column: string | null;
+            kind: string;
+            masked: boolean;
+            severity: string;
+            hops: number;
+            path: string[];
+        };
         /** HitDataset */
         HitDataset: {
             dataset: string;
             owners: string[];
             teams: string[];
             path: string[];
+        };
+        /** HitEntity */
+        HitEntity: {
+            entity: string;
+            dataset: string;
+            severity: string;
+        };
+        /** HitJob */
+        HitJob: {
+            id: string;
+            label: string;
+            severity: string;
+            reason: string;
+            certain: boolean;
+            statement: string | null;
+            columns: string[];
+            view: string | null;
+            executions: number | null;
+            last_at: string | null;
         };
         /** HitObject */
         HitObject: {
@@ -3322,6 +3428,8 @@ export interface components {
         MarkView: {
             kind: string;
             ref: string;
+            /** @default false */
+            inherited: boolean;
         };
         /** Me */
         Me: {
@@ -3379,6 +3487,12 @@ export interface components {
         /** NearMisses */
         NearMisses: {
             near_misses: components["schemas"]["NearMiss"][];
+        };
+        /** NeighbouringGroup */
+        NeighbouringGroup: {
+            value: string;
+            datasets: string[];
+            count: number;
         };
         /** NeverEnded */
         NeverEnded: {
@@ -3622,6 +3736,15 @@ export interface components {
             periods: components["schemas"]["Period"][];
             more: number;
         };
+        /** Person */
+        Person: {
+            actor: string;
+            kind: string;
+            severity: string;
+            executions: number;
+            last_at: string | null;
+            jobs: string[];
+        };
         /** Perspective */
         Perspective: {
             name: string;
@@ -3802,6 +3925,17 @@ export interface components {
             money_month: number | null;
             waves: components["schemas"]["Wave"][];
             datasets: components["schemas"]["Candidate"][];
+            blocked_total: number;
+            blocked: components["schemas"]["Blocked"][];
+        };
+        /** Question */
+        Question: {
+            sql?: string | null;
+            /** @default  */
+            dialect: string;
+            drop?: string | null;
+            rename?: string | null;
+            retype?: string | null;
         };
         /** ReadInstances */
         ReadInstances: {
@@ -4091,6 +4225,17 @@ export interface components {
             rules: components["schemas"]["Rule"][];
             behind: boolean;
         };
+        /** RunCoverage */
+        RunCoverage: {
+            reads: number;
+            traced: number;
+            through_function: number;
+            not_seen: number;
+            reasons: components["schemas"]["UnseenRead"][];
+            limits: string[];
+            written: number;
+            summary: string;
+        };
         /** RunDetail */
         RunDetail: {
             id: string;
@@ -4129,6 +4274,7 @@ export interface components {
                 [key: string]: string;
             };
             code: components["schemas"]["Code"] | null;
+            coverage: components["schemas"]["RunCoverage"] | null;
         };
         /** RunDifference */
         RunDifference: {
@@ -4255,6 +4401,8 @@ export interface components {
             /** @default false */
             stalled: boolean;
             stalled_reason: string | null;
+            /** @default false */
+            lost: boolean;
         };
         /** Runs */
         Runs: {
@@ -4610,6 +4758,21 @@ export interface components {
              */
             applies_to: ("dataset" | "job" | "column")[];
         };
+        /** TaggedGroup */
+        TaggedGroup: {
+            tag: string;
+            datasets: (components["schemas"]["DatasetNode"] | components["schemas"]["JobNode"])[];
+            total_datasets: number;
+            jobs: (components["schemas"]["DatasetNode"] | components["schemas"]["JobNode"])[];
+            total_jobs: number;
+            incidents: components["schemas"]["OpenIncident"][];
+            freshness: {
+                [key: string]: number;
+            };
+            money: number | null;
+            upstream: components["schemas"]["NeighbouringGroup"][];
+            downstream: components["schemas"]["NeighbouringGroup"][];
+        };
         /** Tags */
         Tags: {
             tags: components["schemas"]["marquez_shapes_Tag"][];
@@ -4659,6 +4822,11 @@ export interface components {
         Unaffected: {
             entity: string;
             upstream: string;
+        };
+        /** UnseenRead */
+        UnseenRead: {
+            what: string;
+            why: string;
         };
         /** Update */
         Update: {
@@ -4738,6 +4906,12 @@ export interface components {
             by_status: {
                 [key: string]: number;
             };
+        };
+        /** Use */
+        Use: {
+            kind: string;
+            by: string;
+            last_used_at: string | null;
         };
         /** Usual */
         Usual: {
@@ -4914,6 +5088,14 @@ export interface components {
             actions?: ("restore" | "rerun" | "manual")[] | null;
             numbers?: number[] | null;
         };
+        /** Warned */
+        Warned: {
+            who: string;
+            role: string;
+            severity: string;
+            because: string[];
+            more: number;
+        };
         /** Warning */
         Warning: {
             code: string;
@@ -4950,6 +5132,21 @@ export interface components {
             since: string | null;
             owners: string[];
             teams: string[];
+        };
+        /** WhatIf */
+        WhatIf: {
+            severity: string | null;
+            changes: components["schemas"]["AskedChange"][];
+            unknown: string[];
+            columns: components["schemas"]["HitColumn"][];
+            jobs: components["schemas"]["HitJob"][];
+            views: string[];
+            dashboards: components["schemas"]["Dashboard"][];
+            entities: components["schemas"]["HitEntity"][];
+            people: components["schemas"]["Person"][];
+            pipelines: components["schemas"]["Person"][];
+            warn: components["schemas"]["Warned"][];
+            hidden: number;
         };
         /** Why */
         Why: {
@@ -5570,6 +5767,7 @@ export type ApiKeys = components['schemas']['ApiKeys'];
 export type AppliedEntities = components['schemas']['AppliedEntities'];
 export type Archived = components['schemas']['Archived'];
 export type Asked = components['schemas']['Asked'];
+export type AskedChange = components['schemas']['AskedChange'];
 export type AskedImpact = components['schemas']['AskedImpact'];
 export type AskedMany = components['schemas']['AskedMany'];
 export type Assertion = components['schemas']['Assertion'];
@@ -5578,6 +5776,7 @@ export type AuditPage = components['schemas']['AuditPage'];
 export type BadRun = components['schemas']['BadRun'];
 export type BadRunRepair = components['schemas']['BadRunRepair'];
 export type BatchReply = components['schemas']['BatchReply'];
+export type Blocked = components['schemas']['Blocked'];
 export type Body = components['schemas']['Body'];
 export type Candidate = components['schemas']['Candidate'];
 export type Cause = components['schemas']['Cause'];
@@ -5605,6 +5804,7 @@ export type CostTotals = components['schemas']['CostTotals'];
 export type Costing = components['schemas']['Costing'];
 export type Counts = components['schemas']['Counts'];
 export type Coverage = components['schemas']['Coverage'];
+export type Dashboard = components['schemas']['Dashboard'];
 export type DatabaseHealth = components['schemas']['DatabaseHealth'];
 export type Dataset = components['schemas']['Dataset'];
 export type DatasetDocument = components['schemas']['DatasetDocument'];
@@ -5673,7 +5873,10 @@ export type HiddenNodes = components['schemas']['HiddenNodes'];
 export type Highlight = components['schemas']['Highlight'];
 export type History = components['schemas']['History'];
 export type Hit = components['schemas']['Hit'];
+export type HitColumn = components['schemas']['HitColumn'];
 export type HitDataset = components['schemas']['HitDataset'];
+export type HitEntity = components['schemas']['HitEntity'];
+export type HitJob = components['schemas']['HitJob'];
 export type HitObject = components['schemas']['HitObject'];
 export type Home = components['schemas']['Home'];
 export type ImpactAnswer = components['schemas']['ImpactAnswer'];
@@ -5721,6 +5924,7 @@ export type NamespaceBody = components['schemas']['NamespaceBody'];
 export type Namespaces = components['schemas']['Namespaces'];
 export type NearMiss = components['schemas']['NearMiss'];
 export type NearMisses = components['schemas']['NearMisses'];
+export type NeighbouringGroup = components['schemas']['NeighbouringGroup'];
 export type NeverEnded = components['schemas']['NeverEnded'];
 export type NewIncident = components['schemas']['NewIncident'];
 export type NewKey = components['schemas']['NewKey'];
@@ -5750,6 +5954,7 @@ export type Paths = components['schemas']['Paths'];
 export type Percentiles = components['schemas']['Percentiles'];
 export type Period = components['schemas']['Period'];
 export type Periods = components['schemas']['Periods'];
+export type Person = components['schemas']['Person'];
 export type Perspective = components['schemas']['Perspective'];
 export type PerspectiveEdge = components['schemas']['PerspectiveEdge'];
 export type Perspectives = components['schemas']['Perspectives'];
@@ -5766,6 +5971,7 @@ export type Producer = components['schemas']['Producer'];
 export type ProducerView = components['schemas']['ProducerView'];
 export type Producers = components['schemas']['Producers'];
 export type Pruning = components['schemas']['Pruning'];
+export type Question = components['schemas']['Question'];
 export type ReadInstances = components['schemas']['ReadInstances'];
 export type ReadView = components['schemas']['ReadView'];
 export type Reader = components['schemas']['Reader'];
@@ -5794,6 +6000,7 @@ export type RetypedColumn = components['schemas']['RetypedColumn'];
 export type Rhythm = components['schemas']['Rhythm'];
 export type Rule = components['schemas']['Rule'];
 export type Rules = components['schemas']['Rules'];
+export type RunCoverage = components['schemas']['RunCoverage'];
 export type RunDetail = components['schemas']['RunDetail'];
 export type RunDifference = components['schemas']['RunDifference'];
 export type RunEdge = components['schemas']['RunEdge'];
@@ -5841,6 +6048,7 @@ export type Summary = components['schemas']['Summary'];
 export type Suspect = components['schemas']['Suspect'];
 export type TagBody = components['schemas']['TagBody'];
 export type TagSchema = components['schemas']['TagSchema'];
+export type TaggedGroup = components['schemas']['TaggedGroup'];
 export type Tags = components['schemas']['Tags'];
 export type TakenIn = components['schemas']['TakenIn'];
 export type TakenItem = components['schemas']['TakenItem'];
@@ -5848,6 +6056,7 @@ export type Texts = components['schemas']['Texts'];
 export type TimelineEntry = components['schemas']['TimelineEntry'];
 export type Took = components['schemas']['Took'];
 export type Unaffected = components['schemas']['Unaffected'];
+export type UnseenRead = components['schemas']['UnseenRead'];
 export type Update = components['schemas']['Update'];
 export type UpdateLog = components['schemas']['UpdateLog'];
 export type UpstreamInput = components['schemas']['UpstreamInput'];
@@ -5857,6 +6066,7 @@ export type UpstreamRunInfo = components['schemas']['UpstreamRunInfo'];
 export type UpstreamRuns = components['schemas']['UpstreamRuns'];
 export type Usage = components['schemas']['Usage'];
 export type UsageTotals = components['schemas']['UsageTotals'];
+export type Use = components['schemas']['Use'];
 export type Usual = components['schemas']['Usual'];
 export type VersionDetail = components['schemas']['VersionDetail'];
 export type VersionDiff = components['schemas']['VersionDiff'];
@@ -5871,11 +6081,13 @@ export type WantedReplay = components['schemas']['WantedReplay'];
 export type WantedRules = components['schemas']['WantedRules'];
 export type WantedSecret = components['schemas']['WantedSecret'];
 export type WantedWork = components['schemas']['WantedWork'];
+export type Warned = components['schemas']['Warned'];
 export type Warning = components['schemas']['Warning'];
 export type WarningCount = components['schemas']['WarningCount'];
 export type Wave = components['schemas']['Wave'];
 export type WayEdge = components['schemas']['WayEdge'];
 export type WayNode = components['schemas']['WayNode'];
+export type WhatIf = components['schemas']['WhatIf'];
 export type Why = components['schemas']['Why'];
 export type Work = components['schemas']['Work'];
 export type WrittenVersion = components['schemas']['WrittenVersion'];
@@ -7761,6 +7973,53 @@ export interface operations {
             };
         };
     };
+    ApiV2WhatifAskWhatif: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Question"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhatIf"];
+                };
+            };
+        };
+    };
+    ApiV2GroupsGetGroup: {
+        parameters: {
+            query: {
+                /** @description Such as `team:web` or `product:funnel`. */
+                tag: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaggedGroup"];
+                };
+            };
+        };
+    };
     ApiV2MetadataAbout: {
         parameters: {
             query: {
@@ -8497,6 +8756,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Placement"];
+                };
+            };
+        };
+    };
+    ApiV2EventsStreamFollowStale: {
+        parameters: {
+            query?: {
+                /** @description The same, where no header can be set. */
+                after?: string | null;
+                /** @description Without an id: tell what changed in so many seconds, too. */
+                recent?: number;
+                /** @description End after so long. Default: never. */
+                seconds?: number | null;
+            };
+            header?: {
+                /** @description The id of the last event that you have. */
+                "Last-Event-ID"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events `stale`; `data` is JSON: {"stale": ["lineage", …]}. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": unknown;
                 };
             };
         };

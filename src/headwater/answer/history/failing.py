@@ -1,4 +1,4 @@
-"""What the runs that fail now share, across jobs, and good runs do not: engine, cluster, table, deploy, host, owner. See docs/explanation/why.md."""
+"""The traits that failing jobs share and others do not: engine, cluster, table, deploy, host, owner. See docs/explanation/why.md."""
 
 import asyncio
 import datetime as dt
@@ -103,7 +103,7 @@ async def failing(database: Database, since: dt.datetime | None, until: dt.datet
     bad = sum(one.bad for one in observed)
     return Failing(
         since=since, bad=drawn.bad, good=drawn.good, examined_bad=bad, examined_good=len(observed) - bad, tested=shared.tested,
-        findings=[_told(one, observed, drawn.runs, nodes) for one in shared.findings], unexplained=shared.unexplained,
+        findings=[_shared_traits(one, observed, drawn.runs, nodes) for one in shared.findings], unexplained=shared.unexplained,
     )  # fmt: skip
 
 
@@ -120,7 +120,7 @@ async def _owners(connection: Connection, rows: Sequence[RunRow]) -> dict[uuid.U
     }
 
 
-def _told(
+def _shared_traits(
     one: Finding, observed: Sequence[Observation], rows: Sequence[RunRow], nodes: Mapping[uuid.UUID, str]
 ) -> SharedTraits:
     first = one.traits[0]

@@ -57,7 +57,7 @@ async def latest_of_outcomes(
 ) -> Drawn:
     """Return the latest bad run of each job since a time, and its latest good one since another.
 
-    Of at most `limit` jobs each, drawn by chance but always the same.
+    At most `limit` jobs of each outcome are drawn, by chance but always the same.
     """
     rows = await sqlfile.load("history/why")["latest_of_outcomes"].many(
         connection, since=since, good_since=good_since, until=until, limit=limit
