@@ -1,4 +1,4 @@
-"""Why a job fails, or became slower: what changed with it, ranked, and what was checked and is equal. Design: docs/explanation/why.md."""
+"""The cause of a failing or slower job: what changed with it, ranked, and what was checked and is equal. Design: docs/explanation/why.md."""
 
 import datetime as dt
 import math

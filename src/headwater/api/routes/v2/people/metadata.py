@@ -8,8 +8,8 @@ from litestar import Request, delete, get, put
 from litestar.datastructures import State
 from litestar.params import JSONBody, QueryParameter
 
+from headwater.answer import tagged_group
 from headwater.answer.history import changes as said
-from headwater.answer.people import tagged_group
 from headwater.api.authors import As, author
 from headwater.api.routes.v2.parameters import Limit, Offset, OptionalText, Segment, Text, Time
 from headwater.errors import NotFound
