@@ -11,12 +11,12 @@ import pytest
 import yaml
 from pyspark.errors import PySparkValueError
 from tests.fixtures.pipeline import content
-from tests.fixtures.query_logs import BEGIN, PRICES, bigquery_files, json_lines, price_list
+from tests.fixtures.query_logs import BEGIN, PRICES, bigquery_files, bigquery_jobs, json_lines, price_list
 from tests.scale import FULL, full
 from typer.testing import CliRunner
 
 from headwater.cli.program import program
-from headwater.errors import InvalidQuestion, NotFound, StageFailed
+from headwater.errors import InvalidQuestion, NotFound, StageFailed, UnreadableContent
 from headwater.pipeline import one_task
 from headwater.pipeline.folder import LocalFolder
 from headwater.pipeline.query_log import schema as S
@@ -247,10 +247,22 @@ def test_since_and_until_and_then_the_rest(spark: Any, in_windows: InWindows, ex
         assert tables(spark, in_windows.store) == expected
 
 
-def test_a_log_of_nothing_usable_is_quarantined_and_ends(spark: Any, tmp_path: Path) -> None:
+def test_a_log_of_nothing_usable_is_quarantined_and_an_error(spark: Any, tmp_path: Path) -> None:
     json_lines(tmp_path / "x.json", [{"job_id": "a"}])
-    told = synced(spark, tmp_path / "store", tmp_path / "x.json")
-    assert (told.rows, told.quarantined, told.days) == (0, 1, 0)
+    with pytest.raises(UnreadableContent, match="nothing of 1 file was understood as a log of bigquery: of 1 record"):
+        synced(spark, tmp_path / "store", tmp_path / "x.json")
+    store = Store(spark, str(tmp_path / "store"))
+    assert store.read(S.QUARANTINE).count() == 1
+    # It was read, and is not read again.
+    again = synced(spark, tmp_path / "store", tmp_path / "x.json")
+    assert (again.files, again.files_known, again.rows) == (0, 1, 0)
+
+
+def test_records_are_counted_by_what_became_of_them(spark: Any, tmp_path: Path) -> None:
+    rows = [*bigquery_jobs(6), {"job_id": "no time"}]
+    json_lines(tmp_path / "x.json", rows)
+    told = synced(spark, tmp_path / "store", tmp_path / "x.json", since=BEGIN + dt.timedelta(minutes=140))
+    assert (told.records, told.rows, told.outside, told.quarantined) == (7, 4, 2, 1)
 
 
 def test_questions_that_make_no_sense(spark: Any, tmp_path: Path) -> None:

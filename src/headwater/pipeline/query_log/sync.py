@@ -141,11 +141,15 @@ def sync(
         work.sum_up(time.monotonic() - began, told)
         if answer.files and not answer.rows and not answer.outside:
             raise UnreadableContent(
-                f"nothing of {answer.files:,} files was understood as a log of {asked.source}: {answer.records:,} records tell of a statement, and "
-                f"{answer.quarantined:,} reasons are in quarantine. See docs/reference/query-log-sources.md for how to export it",
+                f"nothing of {_counted(answer.files, 'file')} was understood as a log of {asked.source}: of {_counted(answer.records, 'record')} none "
+                f"can be used; the table `quarantine` has the reasons. See docs/reference/query-log-sources.md for how to export it",
                 source=asked.source,
             )
     return answer
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun if number == 1 else f'{noun}s'}"
 
 
 class _Sync:
