@@ -120,6 +120,7 @@ def _row(alias: str, changed: form.UpdateForm) -> form.Item:
         [itself, *changed.items],
         where=list(changed.where),
     )
+    query.where += [condition for clause in changed.clauses for condition in clause.deciding]
     if changed.on is not None:
         query.where.append(changed.on)
     return form.Item(form.Derived(query), alias)
