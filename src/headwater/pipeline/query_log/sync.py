@@ -141,8 +141,9 @@ def sync(
         work.sum_up(time.monotonic() - began, told)
         if answer.files and not answer.rows and not answer.outside:
             raise UnreadableContent(
-                f"nothing of {_counted(answer.files, 'file')} was understood as a log of {asked.source}: of {_counted(answer.records, 'record')} none "
-                f"can be used; the table `quarantine` has the reasons. See docs/reference/query-log-sources.md for how to export it",
+                f"nothing of {_counted(answer.files, 'file')} was understood as a log of {asked.source}: of "
+                f"{_counted(answer.records, 'record')} none can be used; the table `quarantine` has the reasons. "
+                "See docs/reference/query-log-sources.md for how to export it",
                 source=asked.source,
             )
     return answer
