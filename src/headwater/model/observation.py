@@ -10,6 +10,9 @@ import msgspec
 class Kind(StrEnum):
     """The part of a run's world that an aspect belongs to."""
 
+    # That of Enum is a function of Python's; aspects are keys, looked up by the million.
+    __hash__ = str.__hash__
+
     CODE = "code"
     SQL = "sql"
     PARAMETER = "parameter"
