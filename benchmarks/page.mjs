@@ -94,10 +94,10 @@ try {
   const took = [];
   for (let i = 0; i < 5; i++) {
     await list.goto(`${server.url}catalogue/tags`);
-    await list.waitForSelector(".table, .empty");
+    await list.getByRole("heading", { name: "Tags" }).waitFor();
     const started = Date.now();
     await list.getByRole("navigation", { name: "Kinds" }).getByRole("link", { name: "Datasets" }).click();
-    await list.waitForSelector("table[aria-label=Datasets] tbody tr:nth-child(50)");
+    await list.getByRole("table", { name: "Datasets" }).locator("tbody tr").nth(49).waitFor();
     const first = Date.now() - started;
     const again = Date.now();
     await list.getByRole("button", { name: "Next" }).click();

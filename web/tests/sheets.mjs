@@ -69,7 +69,7 @@ for (const [name, w, h, theme, cols, tw] of [
   for (let from = 0; from < shots.length; from += 12) {
     const some = shots.slice(from, from + 12);
     await page.setContent(
-      `<body style="margin:0;background:#888;display:flex;flex-wrap:wrap;gap:4px">${some.map((s) => `<img width=${tw} src="data:image/jpeg;base64,${s}">`).join("")}`,
+      `<body style="margin:0;background:#888;display:flex;flex-wrap:wrap;align-items:flex-start;align-content:flex-start;gap:4px">${some.map((s) => `<img width=${tw} src="data:image/jpeg;base64,${s}">`).join("")}`,
     );
     await page.screenshot({ path: join(folder, `${name}-${from / 12 + 1}.png`), fullPage: true });
   }
