@@ -134,6 +134,26 @@ def connected(flows: Iterable[Flow], starts: Collection[str], directions: Collec
     return found
 
 
+def leading(
+    flows: Collection[Flow], wanted: Collection[Flow], starts: Collection[str], directions: Collection[str]
+) -> list[Flow]:
+    """Return the wanted flows, and those on the ways from the starts to them: a wanted flow lies further `upstream`, or `downstream`.
+
+    A static table whose writer ran long ago would else be cut off with all that feeds it, though that is in the window.
+    """
+    kept = dict.fromkeys(wanted)
+    for direction in directions:
+        near, far = ("target", "source") if direction == "upstream" else ("source", "target")
+        met = connected(flows, starts, (direction,))
+        away = [flow for flow in flows if getattr(flow, near) in met]
+        back = [msgspec.structs.replace(f, source=getattr(f, far), target=getattr(f, near)) for f in away]
+        before = connected(
+            back, {getattr(flow, near) for flow in wanted if getattr(flow, near) in met}, ("downstream",)
+        )
+        kept |= dict.fromkeys(flow for flow in away if getattr(flow, far) in before)
+    return [flow for flow in flows if flow in kept]
+
+
 def ancestors(parents: Mapping[str, str], level: str) -> dict[str, str]:
     """Return the job that each job is grouped under. `root`: the topmost above it. `parent`: its parent, for those that are no parents
     themselves.

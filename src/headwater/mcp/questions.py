@@ -194,6 +194,8 @@ async def describe(ask: Ask, given: Arguments) -> Answer:
         "version_count",
     )
     fixed = plain({key: found.get(key) for key in kept})
+    if "completeness" in found:
+        fixed["completeness"] = found["completeness"]["summary"]
     lists = {
         key: [plain(row) if isinstance(row, dict) else row for row in found[key]]
         for key in ("fields", "producers", "consumers", "inputs", "outputs", "children")

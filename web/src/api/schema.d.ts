@@ -2212,6 +2212,16 @@ export interface components {
             duration_ms: number | null;
             error: string | null;
         };
+        /** Completeness */
+        Completeness: {
+            summary: string;
+            columns: number;
+            traced: number;
+            parsed: number;
+            untraced: string[];
+            reasons: components["schemas"]["Reason"][];
+            more_reasons: number;
+        };
         /** Confirmation */
         Confirmation: {
             right: components["schemas"]["Wrong"][];
@@ -3983,6 +3993,11 @@ export interface components {
             pins: components["schemas"]["Pin"][];
             missing: components["schemas"]["Lacking"][];
         };
+        /** Reason */
+        Reason: {
+            job: string | null;
+            text: string;
+        };
         /** ReceiptDetail */
         ReceiptDetail: {
             id: string;
@@ -4459,6 +4474,7 @@ export interface components {
             producers: string[];
             consumers: string[];
             schedules: components["schemas"]["Schedule"][];
+            completeness: components["schemas"]["Completeness"];
             /** @constant */
             type: "DATASET";
         };
@@ -5792,6 +5808,7 @@ export type ColumnInput = components['schemas']['ColumnInput'];
 export type ColumnLineage = components['schemas']['ColumnLineage'];
 export type ColumnPair = components['schemas']['ColumnPair'];
 export type ComparedRun = components['schemas']['ComparedRun'];
+export type Completeness = components['schemas']['Completeness'];
 export type Confirmation = components['schemas']['Confirmation'];
 export type Conflict = components['schemas']['Conflict'];
 export type Conflicts = components['schemas']['Conflicts'];
@@ -5978,6 +5995,7 @@ export type Reader = components['schemas']['Reader'];
 export type Ready = components['schemas']['Ready'];
 export type ReadyInstance = components['schemas']['ReadyInstance'];
 export type ReadyState = components['schemas']['ReadyState'];
+export type Reason = components['schemas']['Reason'];
 export type ReceiptDetail = components['schemas']['ReceiptDetail'];
 export type Receipts = components['schemas']['Receipts'];
 export type Recurrence = components['schemas']['Recurrence'];

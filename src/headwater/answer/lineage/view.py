@@ -15,7 +15,7 @@ from headwater.answer.lineage.lineage_answer import AnswerColumnEdge, AnswerEdge
 from headwater.answer.people.people import Owner, Words
 from headwater.errors import InvalidQuestion
 from headwater.graph.explicit import feeds
-from headwater.graph.grouping import Flow, ancestors, bridged, collapsed, connected
+from headwater.graph.grouping import Flow, ancestors, bridged, collapsed, connected, leading
 from headwater.model import version
 from headwater.model.measured import RECURRENCE
 from headwater.model.names import DatasetName, JobName
@@ -205,13 +205,15 @@ class _Drawing:
             flow
             for flow in self.flows
             if (shape.origin is None or flow.origin == shape.origin)
-            and (shape.since is None or flow.last_seen >= shape.since)
             and flow.source not in hidden
             and flow.target not in hidden
         ]
-        self.filtered.edges = len(self.flows) - len(left)
         starts = {id_ for id_, shown in self.nodes.items() if shown.hop == 0}
         directions = ("upstream", "downstream") if self.found.direction == "both" else (self.found.direction,)
+        if (since := shape.since) is not None:
+            # An edge that was seen before stays where one that was seen since lies behind it: a window must not cut the way.
+            left = leading(left, [flow for flow in left if flow.last_seen >= since], starts, directions)
+        self.filtered.edges = len(self.flows) - len(left)
         there = connected(left, starts, directions)
         self.flows = [flow for flow in left if flow.source in there and flow.target in there]
         self.nodes = {id_: shown for id_, shown in self.nodes.items() if id_ in there}

@@ -5,15 +5,17 @@ import datetime as dt
 import msgspec
 
 from headwater.answer.lineage import catalog
+from headwater.answer.lineage.completeness import Completeness, completeness
 from headwater.answer.lineage.find import node_row
 from headwater.answer.status.schedules import Schedule, of_datasets
 from headwater.store.database import Database
 
 
 class ScheduledDataset(catalog.Dataset, kw_only=True, tag="DATASET"):
-    """`schedules`: as they are now, also for an earlier time."""
+    """`schedules`: as they are now, also for an earlier time. `completeness`: how much of its lineage is known."""
 
     schedules: list[Schedule]
+    completeness: Completeness
 
 
 async def dataset(database: Database, namespace: str, name: str, as_of: dt.datetime | None = None) -> ScheduledDataset:
@@ -22,4 +24,5 @@ async def dataset(database: Database, namespace: str, name: str, as_of: dt.datet
     async with database.snapshot() as connection:
         row = await node_row(connection, found.id)
         schedules = (await of_datasets(connection, [row.id])).get(row.id, [])
-    return ScheduledDataset(**msgspec.structs.asdict(found), schedules=schedules)
+        known = await completeness(connection, row.id, as_of)
+    return ScheduledDataset(**msgspec.structs.asdict(found), schedules=schedules, completeness=known)

@@ -16,6 +16,25 @@ export function CompletenessTab({ dataset, asOf }: TabProps) {
   const conflicts = useAsk("/api/v2/conflicts", { query: { node: dataset.id, as_of: asOf } });
   return (
     <>
+      <Section title="In one line">
+        <p>{dataset.completeness.summary}</p>
+        {dataset.completeness.reasons.length > 0 && (
+          <ul>
+            {dataset.completeness.reasons.map((reason) => (
+              <li key={`${reason.job} ${reason.text}`}>
+                {reason.text}
+                {reason.job !== null && (
+                  <>
+                    {" "}
+                    (<NodeLink id={reason.job} />)
+                  </>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+        {dataset.completeness.more_reasons > 0 && <p>{plural(dataset.completeness.more_reasons, "more reason")}</p>}
+      </Section>
       <Section title="Column lineage">
         <Answered of={around}>
           {({ column_edges, edges }) => {

@@ -49,7 +49,7 @@ select m.node, x.job_id, x.direction, x.declared, x.first_at, x.last_at, exists 
 from past_foreign_edges((select array_agg(id) from member), null, %(as_of)s) x join member m on m.id = x.dataset_id where x.direction = %(direction)s
 )
 select node, job_id, direction, bool_and(declared), min(first_at), max(last_at), bool_or(explicit), bool_and(manual), bool_and(intermittent)
-from told group by 1, 2, 3 order by 1, 2
+from told where not exists (select from jobs o where o.id = told.job_id and o.hidden) group by 1, 2, 3 order by 1, 2
 
 -- name: past_at_jobs :many
 -- Edges of these jobs in one direction that were live at a time (see past_at_datasets).
@@ -77,7 +77,7 @@ select coalesce(c.canonical_id, x.dataset_id), x.job_id, x.direction, x.declared
 from past_foreign_edges(null, %(ids)b, %(as_of)s) x left join dataset_canonical c on c.dataset_id = x.dataset_id where x.direction = %(direction)s
 )
 select node, job_id, direction, bool_and(declared), min(first_at), max(last_at), bool_or(explicit), bool_and(manual), bool_and(intermittent)
-from told group by 1, 2, 3 order by 1, 2
+from told where not exists (select from jobs o where o.id = told.job_id and o.hidden) group by 1, 2, 3 order by 1, 2
 
 -- name: live_column_sets :many
 -- Sets of column edges these jobs report for these targets now; for each report and target the evidence of highest precedence.

@@ -1,0 +1,135 @@
+"""Traps in which lineage is lost or invented elsewhere, each in random orders of arrival."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from tests.events import columns, dataset, encoded, facet, run_event, schema
+from tests.fixtures.app import Client
+from tests.scale import full
+
+W = "postgres://w:5432"
+Send = Callable[..., None]
+
+
+@pytest.fixture(params=range(full(10, 2)))
+def send(request: pytest.FixtureRequest, client: Client) -> Send:
+    """Send events in a random order, some of them twice."""
+    draw = random.Random(request.param)
+
+    def shuffled(*events: dict[str, Any]) -> None:
+        some = [*events, *draw.sample(events, draw.randint(0, len(events)))]
+        draw.shuffle(some)
+        for event in some:
+            assert client.post("/api/v1/lineage", encoded(event)).status_code == 201
+
+    return shuffled
+
+
+def around(client: Client, node: str, **question: Any) -> set[str]:
+    answer = client.get("/api/v2/lineage", node=node, depth=20, **question)
+    assert answer.status_code == 200, answer.text
+    return {one["name"] for one in answer.json()["nodes"]}
+
+
+def test_a_merge_keeps_its_source(client: Client, send: Send) -> None:
+    text = (
+        "merge into db.public.totals t using (select person, sum(amount) as total from db.public.orders group by person) s on t.who = s.person "
+        "when matched then update set total = s.total when not matched then insert (who, total) values (s.person, s.total)"
+    )
+    orders, totals = (dataset(f"db.public.{name}", W, **schema(*fields)) for name, fields in (("orders", ("person", "amount")), ("totals", ("who", "total"))))  # fmt: skip
+    sql = {"sql": facet(query=text, dialect="postgres")}
+    send(
+        run_event("START", 1, "merge", job_facets=sql),
+        run_event("RUNNING", 1, "merge", [orders, totals], at="2026-01-01T00:01:00Z"),
+        run_event("COMPLETE", 1, "merge", [], [totals], at="2026-01-01T00:02:00Z", job_facets=sql),
+    )
+    node = f"dataset:{W}:db.public.totals"
+    assert "db.public.orders" in around(client, node, direction="upstream")
+    assert "db.public.totals" in around(client, f"dataset:{W}:db.public.orders", direction="downstream")
+    edges = client.get("/api/v2/lineage", node=node, direction="upstream", columns="true").json()["column_edges"]
+    told = {(one["source"].rsplit(".", 1)[1], one["source_field"], one["target_field"]) for one in edges}
+    assert {("orders", "amount", "total"), ("orders", "person", "who")} <= told
+
+
+def test_an_edge_before_the_window_does_not_hide_what_lies_behind_it(client: Client, send: Send) -> None:
+    """/raw → fill → /static (in March), /static → stage → /middle (in January), /middle → daily → /out (in March); and /old, which is old alone."""
+    send(
+        run_event("COMPLETE", 1, "fill", ["/raw"], ["/static"], at="2026-03-01T00:00:00Z"),
+        run_event("COMPLETE", 2, "stage", ["/static", "/old"], ["/middle"], at="2026-01-01T00:00:00Z"),
+        run_event("COMPLETE", 3, "daily", ["/middle"], ["/out"], at="2026-03-02T00:00:00Z"),
+    )
+    since = "2026-02-01T00:00:00Z"
+    up = around(client, "dataset:file:/out", direction="upstream", since=since)
+    assert up == {"/out", "daily", "/middle", "stage", "/static", "fill", "/raw"}
+    down = around(client, "dataset:file:/raw", direction="downstream", since=since)
+    assert down == {"/raw", "fill", "/static", "stage", "/middle", "daily", "/out"}
+    assert around(client, "dataset:file:/out", direction="upstream", since="2026-03-01T12:00:00Z") == {"/out", "daily", "/middle"}  # fmt: skip
+
+
+@pytest.mark.parametrize("foreign", [False, True], ids=["its own", "of another reporter"])
+def test_a_deleted_job_does_not_connect(client: Client, send: Send, foreign: bool) -> None:
+    entries = [
+        {"type": "JOB", "namespace": "test", "name": "middle", "inputs": [{"type": "DATASET", "namespace": "file", "name": "/in"}]},
+        {"type": "DATASET", "namespace": "file", "name": "/out", "inputs": [{"type": "JOB", "namespace": "test", "name": "middle"}]},
+    ]  # fmt: skip
+    middle = (
+        run_event("COMPLETE", 2, "planner", job_facets={"lineage": facet(entries=entries)})
+        if foreign
+        else run_event("COMPLETE", 2, "middle", ["/in"], ["/out"])
+    )
+    send(run_event("COMPLETE", 1, "first", ["/raw"], ["/in"]), middle, run_event("COMPLETE", 3, "last", ["/out"], ["/end"]))  # fmt: skip
+    whole = {"/raw", "first", "/in", "middle", "/out", "last", "/end"}
+    assert around(client, "dataset:file:/raw") == whole
+    assert client._run(client._http.delete("/api/v1/namespaces/test/jobs/middle")).status_code == 200
+    for as_of in (None, "2027-01-01T00:00:00Z"):
+        assert around(client, "dataset:file:/raw", as_of=as_of) == {"/raw", "first", "/in"}
+        assert around(client, "dataset:file:/end", as_of=as_of) == {"/end", "last", "/out"}
+        there = client.get("/api/v2/paths", **{"from": "dataset:file:/raw", "to": "dataset:file:/end", "as_of": as_of})
+        assert there.json()["length"] is None
+    again = run_event("COMPLETE", 4, "middle", ["/in"], ["/out"], at="2026-01-02T00:00:00Z")
+    assert client.post("/api/v1/lineage", encoded(again)).status_code == 201
+    assert around(client, "dataset:file:/raw") >= whole
+
+
+def test_a_deleted_edge_does_not_connect(client: Client, send: Send) -> None:
+    send(run_event("COMPLETE", 1, "first", ["/raw"], ["/in"]), run_event("COMPLETE", 2, "last", ["/out"], ["/end"]))
+    edge = {"source": "dataset:file:/in", "target": "job:test:last"}
+    path = "/api/v2/metadata/edges"
+    reply = client._run(client._http.put(path, json=edge))
+    assert reply.status_code in {200, 201}, reply.text
+    assert "/end" in around(client, "dataset:file:/raw")
+    reply = client._run(client._http.delete(path, params=edge))
+    assert reply.status_code in {200, 204}, reply.text
+    assert "/end" not in around(client, "dataset:file:/raw")
+
+
+def test_runs_that_read_different_inputs_keep_their_edges(client: Client, send: Send) -> None:
+    """A job that reads one region a run: each comes back, so all of them stay, and say that only some runs have them."""
+    send(*(run_event("COMPLETE", n, "regions", [f"/region/{n % 3}"], ["/all"], at=f"2026-01-{n:02}T00:00:00Z") for n in range(1, 10)))  # fmt: skip
+    assert around(client, "dataset:file:/all", direction="upstream") == {"/all", "regions", "/region/0", "/region/1", "/region/2"}  # fmt: skip
+    for n in range(3):
+        assert "/all" in around(client, f"dataset:file:/region/{n}", direction="downstream")
+    edges = client.get("/api/v2/lineage", node="dataset:file:/all").json()["edges"]
+    assert {one["intermittent"] for one in edges if one["source"].startswith("dataset:file:/region")} == {True}
+
+
+@pytest.mark.parametrize(
+    "facets",
+    [{"columnLineage": facet(fields=[1])}, {"columnLineage": 7}, {"schema": facet(fields="x")}, {"symlinks": facet(identifiers={})}],
+    ids=["fields", "number", "schema", "symlinks"],
+)  # fmt: skip
+def test_no_edge_is_dropped_under_a_success(client: Client, send: Send, facets: dict[str, Any]) -> None:
+    """A facet that cannot be read takes no edge with it, and the receipt says so; the other columns of the run are there."""
+    good = dataset("/good", **columns({"x": [("/in", "a", "DIRECT:IDENTITY")]}))
+    bad = run_event("COMPLETE", 1, "load", ["/in"], [dataset("/bad", **facets), good])
+    send(bad)
+    assert around(client, "dataset:file:/in", direction="downstream") == {"/in", "load", "/bad", "/good"}
+    assert around(client, "dataset:file:/bad", direction="upstream") == {"/bad", "load", "/in"}
+    told = client.get("/api/v2/lineage", node="dataset:file:/good", columns="true").json()["column_edges"]
+    assert [(one["source_field"], one["target_field"]) for one in told] == [("a", "x")]
+    (receipt,) = client.get("/api/v2/receipts", producer="https://example.test").json()["receipts"]
+    shown = client.get(f"/api/v2/receipts/{quote(receipt['id'])}").json()
+    assert [one["code"] for one in shown["warnings"]], shown
