@@ -99,20 +99,25 @@ describe("saying and repairing", () => {
     ]);
     assert.equal(await page.locator(".timeline > li", { hasText: "HTTP 503" }).count(), 3);
     await page.getByRole("link", { name: "run of import-clicks" }).click();
-    await page.getByText("HTTP 503 of the click stream").waitFor();
+    await page.getByRole("heading", { name: "Run of import-clicks" }).waitFor();
+    await page.getByText("HTTP 503 of the click stream").first().waitFor();
   });
 
-  onPage("a doubted version: who would be hit, marked wrong, and retracted", async (page, open) => {
-    await open(`incidents/${seg(ORDERS)}`);
-    await page.getByRole("button", { name: /Who is hit if this version is wrong/ }).click();
-    await page.getByRole("list", { name: "Datasets that would hold a wrong version" }).getByText("revenue").waitFor();
-    await page.getByLabel("Why it is wrong").fill("twice the same order");
-    await page.getByRole("button", { name: "Mark wrong" }).click();
-    await page.getByRole("heading", { name: "twice the same order" }).waitFor();
-    await settled(page);
-    await page.getByRole("button", { name: /Retract/ }).click();
-    await page.locator(".page-title .state", { hasText: "retracted" }).waitFor();
-  });
+  onPage(
+    "a doubted version: who would be hit, marked wrong, and retracted",
+    async (page, open) => {
+      await open(`incidents/${seg(ORDERS)}`);
+      await page.getByRole("button", { name: /Who is hit if this version is wrong/ }).click();
+      await page.getByRole("list", { name: "Datasets that would hold a wrong version" }).getByText("revenue").waitFor();
+      await page.getByLabel("Why it is wrong").fill("twice the same order");
+      await page.getByRole("button", { name: "Mark wrong" }).click();
+      await page.getByRole("heading", { name: "twice the same order" }).waitFor();
+      await settled(page);
+      await page.getByRole("button", { name: /Retract/ }).click();
+      await page.locator(".page-title .state", { hasText: "retracted" }).waitFor();
+    },
+    { expected: ["404"] },
+  );
 
   onPage(
     "an incident that ended says so",
@@ -123,32 +128,36 @@ describe("saying and repairing", () => {
     { expected: ["404"] },
   );
 
-  onPage("three hours wrong: who is hit, the plan, apply, and retract", async (page, open) => {
-    await open("schedules/weather?month=2013-03");
-    await page.locator('[data-instance="2013-03-12T04-04:00"]').click();
-    await page.locator('[data-instance="2013-03-12T06-04:00"]').click();
-    await page.getByRole("button", { name: "Who is hit" }).click();
-    await page.getByRole("table", { name: "Who is hit" }).waitFor();
-    await page.getByLabel("Why it is wrong").fill("a sensor froze");
-    await page.getByRole("button", { name: "Mark wrong" }).click();
-    await page.getByRole("heading", { name: "a sensor froze" }).waitFor();
-    await page.getByRole("button", { name: "Plan the repair" }).click();
-    await page.getByRole("button", { name: "Make this plan" }).click();
-    await page.getByRole("button", { name: "Apply" }).click();
-    await page.getByText("No run is under way").waitFor();
-    // What a worker does; the page follows by itself.
-    const { plans } = await (await fetch(new URL("api/v2/plans?limit=1", server.url))).json();
-    const path = `api/v2/plans/${plans[0].id}`;
-    const { items } = await post(server.url, `${path}/take`, { worker: "test" });
-    await page.getByText("1 running").waitFor();
-    await post(server.url, `${path}/items/${items[0].number}/end`, { attempt: items[0].attempt, failed: true });
-    await page.getByText("1 failed").waitFor();
-    await page.getByRole("button", { name: "Take failed runs again" }).waitFor();
-    await open("incidents");
-    await page.getByRole("link", { name: "a sensor froze" }).first().click();
-    await page.getByRole("button", { name: /Retract/ }).click();
-    await page.locator(".page-title .state", { hasText: "retracted" }).waitFor();
-  });
+  onPage(
+    "three hours wrong: who is hit, the plan, apply, and retract",
+    async (page, open) => {
+      await open("schedules/weather?month=2013-03");
+      await page.locator('[data-instance="2013-03-12T04-04:00"]').click();
+      await page.locator('[data-instance="2013-03-12T06-04:00"]').click();
+      await page.getByRole("button", { name: "Who is hit" }).click();
+      await page.getByRole("table", { name: "Who is hit" }).waitFor();
+      await page.getByLabel("Why it is wrong").fill("a sensor froze");
+      await page.getByRole("button", { name: "Mark wrong" }).click();
+      await page.getByRole("heading", { name: "a sensor froze" }).waitFor();
+      await page.getByRole("button", { name: "Plan the repair" }).click();
+      await page.getByRole("button", { name: "Make this plan" }).click();
+      await page.getByRole("button", { name: "Apply" }).click();
+      await page.getByText("No run is under way").waitFor();
+      // What a worker does; the page follows by itself.
+      const { plans } = await (await fetch(new URL("api/v2/plans?limit=1", server.url))).json();
+      const path = `api/v2/plans/${plans[0].id}`;
+      const { items } = await post(server.url, `${path}/take`, { worker: "test" });
+      await page.getByText("1 running").waitFor();
+      await post(server.url, `${path}/items/${items[0].number}/end`, { attempt: items[0].attempt, failed: true });
+      await page.getByText("1 failed").waitFor();
+      await page.getByRole("button", { name: "Take failed runs again" }).waitFor();
+      await open("incidents");
+      await page.getByRole("link", { name: "a sensor froze" }).first().click();
+      await page.getByRole("button", { name: /Retract/ }).click();
+      await page.locator(".page-title .state", { hasText: "retracted" }).waitFor();
+    },
+    { expected: ["404"] },
+  );
 
   onPage("a key is made, shown once, and revoked", async (page, open) => {
     await open("settings/keys");
