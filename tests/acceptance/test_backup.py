@@ -18,9 +18,9 @@ from tests.fixtures.machine import Machine
 from tests.scale import suite_takes
 
 from headwater.errors import DatabaseRefused
-from headwater.intake.listeners.deliveries import settled
 from headwater.intake.upkeep.rebuild import fingerprints
 from headwater.store.database import Database
+from headwater.store.events.arrivals import settled
 from headwater.store.events.backup import load
 from headwater.store.events.projections import TABLES
 from headwater.store.status import feed

@@ -84,7 +84,7 @@ class Place:
         for entity in ("weather", "reads", "report"):
             status = self.ask("GET", f"/api/v2/entities/{entity}/status?instances={WEEK}")
             for each in status["stretches"]:
-                kinds = {mark["kind"] for mark in each["marks"]} - {"state", "repaired", "stale"}
+                kinds = {mark["kind"] for mark in each["marks"]} - {"state", "repaired", "outdated"}
                 found += [f"{entity} {each['instances']} {kind}" for kind in sorted(kinds)]
         return found
 

@@ -240,7 +240,7 @@ def test_cancelled_while_something_runs(place: Place) -> None:
     assert said == b"cancelled\n"
     assert place.apply(plan).exit_code == 1
     assert place.runs() == {"2024-03-06T23": 1}
-    assert place.wrong() == ["reads 2024-03-06 inherited", "report 2024-W10 inherited"]
+    assert place.wrong() == ["reads 2024-03-06 wrong", "report 2024-W10 wrong"]
 
 
 def test_what_runs_by_itself_meanwhile(place: Place) -> None:

@@ -89,7 +89,7 @@ def wrong(client: Client) -> list[str]:
     for entity in ("loads", "reads", "report"):
         stretches = client.get(f"/api/v2/entities/{entity}/status?instances={DAY}").json()["stretches"]
         kinds = {mark["kind"] for each in stretches for mark in each["marks"]}
-        found += [f"{entity} {kind}" for kind in sorted(kinds & {"tainted", "inherited", "repairing"})]
+        found += [f"{entity} {kind}" for kind in sorted(kinds & {"wrong", "repairing"})]
     return found
 
 

@@ -12,11 +12,11 @@ from events import facet, run_event
 from headwater.entities.status.marks import by_entity, replayed
 from headwater.entities.time import ranges
 from headwater.intake.events.accept import Intake
-from headwater.intake.listeners.deliveries import settled
 from headwater.intake.status.declared import declared
 from headwater.intake.status.entities import File, apply
 from headwater.intake.status.feed import Feed
 from headwater.store.database import Database
+from headwater.store.events.arrivals import settled
 from headwater.store.people.listeners import Place
 from headwater.store.status import feed as status_feed
 from headwater.store.status import status as store
