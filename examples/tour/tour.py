@@ -125,6 +125,11 @@ def repair(tour: Tour) -> None:
     tour.headwater("incident", "fix", incident, "--note", "delivered again")
     plan = json.loads(tour.headwater("repair", incident, "--json", code=3))["plan"]["id"]
     tour.headwater("backfill", "apply", plan, "--packages", str(HERE), shows=["done"])
+    tour.say(
+        "What the warehouse holds was made from the wrong week too: its load has no schedule, but it was recorded what it read."
+    )
+    tour.headwater("repair", incident, code=3, shows=["tour:load-weekly"], hides=["tour:weekly-means"])
+    tour.package("load", shows=["tour/load-weekly COMPLETE"])
     tour.headwater("repair", incident, shows=["nothing is wrong any more"])
     tour.headwater("status", "weekly@2024-W10", shows=["yes: it may be used"])
     made = {path.parent.name for path, at in before.items() if path.stat().st_mtime_ns != at} - {"deliveries"}

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.api.status.test_entities import declare
 from tests.api.status.test_wrong_versions import START, at, held, incident, made, runs, send
-from tests.events import RUN, dataset, run_event, schema
+from tests.events import RUN, dataset, facet, run_event, schema
 from tests.fixtures.app import Client
 
 DAYS_AND_WEEKS = """
@@ -19,9 +19,9 @@ depends_on: {parts: same}
 """
 
 
-def produced(client: Client, entity: str, run: int | None, *instances: str) -> None:
+def produced(client: Client, entity: str, run: int | None, *instances: str, **more: str) -> None:
     ref = {} if run is None else {"ref": RUN.format(run)}
-    body = {"reports": [{"entity": entity, "what": "produced", "instances": list(instances), **ref}]}
+    body = {"reports": [{"entity": entity, "what": "produced", "instances": list(instances), **ref, **more}]}
     reply = client.post("/api/v2/instances", json.dumps(body).encode(), content_type="application/json")
     assert reply.json()["results"][0]["seq"], reply.text
 
@@ -135,3 +135,22 @@ def test_the_dry_run_of_a_bad_run_plans_more_stretches_than_it_lists(client: Cli
     found = client.post("/api/v2/repair", body, content_type="application/json").json()
     (hit,) = found["incident"]["hits"]
     assert (len(hit["instances"]), hit["more"], found["plan"]["items"]) == (100, 30, 130)
+
+
+def test_the_content_of_an_instance_says_which_version_it_is(client: Client) -> None:
+    """One run made two days, each a file of its own, and tells their fingerprints. The reader of the other day is right."""
+    assert declare(client, DAYS_AND_WEEKS).status_code == 200
+    contents = {day: f"xxh3-128:{number:032x}" for number, day in enumerate(("2026-01-02", "2026-01-03"), 1)}
+    for day, content in contents.items():
+        produced(client, "parts", 1, day, fingerprint=content)
+    written = [dataset("/parts", version={**facet(), "datasetVersion": content}) for content in contents.values()]
+    send(
+        client,
+        run_event("RUNNING", 1, "load", ["/src"], written[:1], at=at(1)),
+        run_event("COMPLETE", 1, "load", [], written[1:], at=at(1)),
+        run_event("COMPLETE", 2, "first", written[:1], ["/first"], at=at(3)),
+        run_event("COMPLETE", 3, "second", written[1:], ["/second"], at=at(4)),
+    )
+    found = taint(client, "parts", "2026-01-02")
+    assert (held(found["reads"]), runs(found["reads"])) == ({"parts", "first"}, {2})
+    assert held(incident(client, found["id"])["reads"]) == {"parts", "first"}

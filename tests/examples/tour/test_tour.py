@@ -21,5 +21,5 @@ def test_four_stories_of_one_world(server_process: str, database: Database, tmp_
         capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr
-    assert "27 commands, each with the expected answer." in done.stdout
+    assert "29 commands, each with the expected answer." in done.stdout
     assert "Made again, and nothing else: day=2024-03-06, hour=2024-03-06T02" in done.stdout

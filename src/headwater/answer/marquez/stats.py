@@ -7,7 +7,6 @@ from headwater.errors import DatabaseRefused, InvalidQuestion
 from headwater.store.database import Connection, Database
 from headwater.store.marquez import stats
 
-ASSETS = ("jobs", "datasets", "sources")
 # PostgreSQL's error for a time zone it does not know.
 _NO_SUCH_ZONE = "22023"
 

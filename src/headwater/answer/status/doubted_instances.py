@@ -75,7 +75,7 @@ class InstanceDoubts:
         """Add the versions that these runs made, and what used them."""
         if self._held.declared and runs:
             made = await run_store.versions_of_runs(self._connection, runs)
-            await self.follow_made([(run, run_store.InstanceRange(*window)) for window, run in made])
+            await self.follow_made([(run, run_store.InstanceRange(*window)) for window, run, _ in made])
 
     async def follow_made(self, made: Sequence[tuple[str, run_store.InstanceRange]]) -> None:
         """Add the versions of these instances that these runs made, and what used them."""

@@ -173,7 +173,7 @@ async def _follow_schedules(
         return {str(writer.run) for place in places if (writer := walk.writer_of(place)) is not None}
 
     everyone = makers({each for places in reached.values() for each in places})
-    scheduled = {run for _, run in await origin_store.versions_of_runs(connection, everyone)}
+    scheduled = {run for _, run, _ in await origin_store.versions_of_runs(connection, everyone)}
     found = {}
     for root, places in reached.items():
         if not makers(places) & scheduled:

@@ -110,12 +110,15 @@ class _Name(NamedTuple):
 
 
 class _Version(NamedTuple):
-    """A wrong version, why it is wrong, and the run that wrote it; None if a DatasetEvent reported it."""
+    """A wrong version, why it is wrong, and the run that wrote it; None if a DatasetEvent reported it. Names are looked up once for each."""
 
     place: Place
     why: Reason
     row: VersionRow
     writer: RunKey | None
+    dataset: _Name
+    job: _Name | None
+    current: bool
 
 
 async def describe(
@@ -131,34 +134,47 @@ async def describe(
     `entities`: their names by number; with them, how each job can be run again is part of the answer. `right`: versions that count as replaced.
     """
     # A place without a stored version: its run reported none, because it failed or has not ended.
-    wrong = [
-        _Version(place, why, walk.versions[place.version], walk.writer_of(place))
+    stored = [
+        (place, why, row, walk.writer_of(place))
         for place, why in found.places.items()
-        if place.version is not None and place.version in walk.versions
+        if place.version is not None and (row := walk.versions.get(place.version)) is not None
     ]
-    ids = [one.row.id for one in wrong]
-    current = await store.current(connection, ids) - {place.version for place in right}
-    before = await store.before(connection, current, ids)
-    jobs = {key.job for key in found.runs} | {one.writer.job for one in wrong if one.writer is not None}
+    ids = [row.id for _, _, row, _ in stored]
+    replaced = {place.version for place in right}
+    current = {nr for nr in await store.current_places(connection, ids) if not replaced or ids[nr] not in replaced}
+    before = await store.before(connection, [ids[nr] for nr in current], ids)
+    jobs = {key.job for key in found.runs} | {writer.job for *_, writer in stored if writer is not None}
     names = await node_store.by_ids(connection, jobs | {place.dataset for place in found.places})
     named = {
         id_: _Name(row.node_id, node.short_job(row.name) if row.type == "JOB" else short(row.name))
         for id_, row in names.items()
     }
-    run_ids = {key: str(key.run) for key in found.runs}
-    held = [one for one in wrong if one.row.id in current]
+    wrong = [
+        _Version(
+            place,
+            why,
+            row,
+            writer,
+            named[place.dataset],
+            named[writer.job] if writer is not None else None,
+            nr in current,
+        )
+        for nr, (place, why, row, writer) in enumerate(stored)
+    ]
+    held = [one for one in wrong if one.current]
     contacts = await contacts_of(connection, {one.place.dataset for one in held})
-    repeat = _repeat(walk, found, held, named, await _needed_since(connection, walk, held))
+    jobs_of = {one.place: one.job for one in wrong if one.job is not None}
+    repeat = _repeat(found, held, named, jobs_of, await _needed_since(connection, walk, held))
     if entities is not None:
         repeat = await _with_ways(connection, repeat, {named[id_].id: id_ for id_ in jobs}, entities)
     return WrongByReads(
-        sorted(_runs(walk, found, named, run_ids), key=lambda one: (one.depth, one.started_at, one.run_id, one.job)),
+        sorted(_runs(walk, found, named), key=lambda one: (one.depth, one.started_at, one.run_id, one.job)),
         sorted(
-            (_version(found, one, current, before, named, run_ids) for one in wrong),
+            (_version(found, one, before) for one in wrong),
             key=lambda one: (one.depth, one.written_at, one.dataset, one.version_id),
         ),
         len(current),
-        await _unconfirmed(connection, [one for one in wrong if one.row.id not in current], named),
+        await _unconfirmed(connection, [one for one in wrong if not one.current]),
         repeat,
         {named[id_].id: one.owners for id_, one in contacts.items() if one.owners},
         hit_datasets(found, [one.place for one in held], contacts, names),
@@ -166,54 +182,35 @@ async def describe(
     )
 
 
-def _runs(
-    walk: RunRecords, found: Spread, names: Mapping[uuid.UUID, _Name], run_ids: Mapping[RunKey, str]
-) -> Iterable[WrongRun]:
+def _runs(walk: RunRecords, found: Spread, names: Mapping[uuid.UUID, _Name]) -> Iterable[WrongRun]:
     for key, why in found.runs.items():
         if (row := walk.rows.get(key)) is not None:
-            job, because = names[key.job], why.because
-            yield WrongRun(
-                run_ids[key],
-                *job,
-                row.state.name,
-                row.began,
-                why.depth,
-                why.basis,
-                names[because.dataset].id if isinstance(because, Place) else None,
-            )
+            because = names[why.because.dataset].id if isinstance(why.because, Place) else None
+            yield WrongRun(str(key.run), *names[key.job], row.state.name, row.began, why.depth, why.basis, because)
 
 
-def _version(
-    found: Spread,
-    one: _Version,
-    current: Collection[uuid.UUID],
-    before: Mapping[uuid.UUID, store.Earlier],
-    names: Mapping[uuid.UUID, _Name],
-    run_ids: Mapping[RunKey, str],
-) -> WrongVersion:
-    row = one.row
-    writer = None if one.writer is None else run_ids.get(one.writer) or str(one.writer.run)
+def _version(found: Spread, one: _Version, before: Mapping[uuid.UUID, store.Earlier]) -> WrongVersion:
+    row, run = one.row, str(one.writer.run) if one.writer is not None else None
+    earlier = before.get(row.id) if before else None
     return WrongVersion(
-        *names[one.place.dataset],
+        *one.dataset,
         str(row.id),
         row.external_version or None,
         row.written_at,
-        writer,
-        names[one.writer.job].id if one.writer is not None else None,
-        row.id in current,
+        run,
+        one.job.id if one.job is not None else None,
+        one.current,
         one.why.depth,
         one.why.basis,
-        f"run:{writer}" if writer is not None and one.why.because is not None else None,
-        before[row.id].external_version if row.id in before else None,
+        f"run:{run}" if run is not None and one.why.because is not None else None,
+        earlier.external_version if earlier is not None else None,
         sorted(found.columns[one.place]) if one.place in found.columns else None,
     )
 
 
-async def _unconfirmed(
-    connection: Connection, replaced: Iterable[_Version], names: Mapping[uuid.UUID, _Name]
-) -> list[str]:
-    datasets = {one.row.id: one.place.dataset for one in replaced}
-    return sorted({names[datasets[id_]].id for id_ in await store.unconfirmed(connection, datasets.keys())})
+async def _unconfirmed(connection: Connection, replaced: Iterable[_Version]) -> list[str]:
+    datasets = {one.row.id: one.dataset.id for one in replaced}
+    return sorted({datasets[id_] for id_ in await store.unconfirmed(connection, datasets.keys())})
 
 
 async def _needed_since(
@@ -235,28 +232,31 @@ async def _needed_since(
 
 
 def _repeat(
-    walk: RunRecords,
     found: Spread,
     held: Iterable[_Version],
     names: Mapping[uuid.UUID, _Name],
+    jobs_of: Mapping[Place, _Name],
     since: Mapping[RunKey, Collection[RunKey]],
 ) -> list[Repeat]:
-    """The jobs whose versions are held, each after those that wrote what its runs read, or will read. Jobs that need each other go by time."""
+    """The jobs whose versions are held, each after those that wrote what its runs read (`jobs_of`), or will read. Jobs that need each other go by
+    time."""
     made: dict[_Name, list[_Version]] = {}
     for one in held:
-        if one.writer is not None:
-            made.setdefault(names[one.writer.job], []).append(one)
+        if one.job is not None:
+            made.setdefault(one.job, []).append(one)
     after: dict[_Name, set[_Name]] = {}
     for job, some in made.items():
-        read = {place for one in some if one.writer is not None for place in found.read.get(one.writer, ())}
-        writers = {names[writer.job] for place in read if (writer := walk.writer_of(place)) is not None}
-        writers |= {names[key.job] for one in some if one.writer is not None for key in since.get(one.writer, ())}
-        after[job] = {other for other in writers if other in made and other != job}
+        writers = {
+            jobs_of.get(place) for one in some if one.writer is not None for place in found.read.get(one.writer, ())
+        }
+        if since:
+            writers |= {names[key.job] for one in some if one.writer is not None for key in since.get(one.writer, ())}
+        after[job] = {other for other in writers if other is not None and other in made and other != job}
     ranks = {job: (min(one.row.written_at for one in some), job.id) for job, some in made.items()}
     return [
         Repeat(
             *job,
-            sorted({names[one.place.dataset].id for one in made[job]}),
+            sorted({one.dataset.id for one in made[job]}),
             sorted({str(one.writer.run) for one in made[job] if one.writer is not None}),
             sorted(other.id for other in after[job]),
         )

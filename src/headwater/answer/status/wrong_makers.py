@@ -26,6 +26,7 @@ class WrongMakers:
         self._connection = connection
         self._wrong: dict[uuid.UUID, dict[int, Ordinals]] = {}
         self._made: dict[uuid.UUID, dict[int, Ordinals]] = {}
+        self._contents: dict[uuid.UUID, list[tuple[InstanceRange, str]]] = {}
 
     async def add(self, made: Made) -> set[uuid.UUID]:
         """Add wrong instances; return their runs. Runs without the id of an event say nothing of versions."""
@@ -35,13 +36,25 @@ class WrongMakers:
                 texts[run] = text
                 _add(self._wrong.setdefault(run, {}), some)
         unknown = [text for run, text in texts.items() if run not in self._made]
-        for window, text in await store.versions_of_runs(self._connection, unknown):
-            _add(self._made.setdefault(uuid.UUID(text), {}), InstanceRange(*window))
+        for window, text, fingerprint in await store.versions_of_runs(self._connection, unknown):
+            run, some = uuid.UUID(text), InstanceRange(*window)
+            _add(self._made.setdefault(run, {}), some)
+            if fingerprint:
+                self._contents.setdefault(run, []).append((some, fingerprint))
         return set(texts)
 
     def entities(self, run: uuid.UUID) -> set[int]:
         """The entities of which this run made wrong instances."""
         return set(self._wrong.get(run, ()))
+
+    def contents(self, run: uuid.UUID) -> tuple[set[str], set[str]]:
+        """The fingerprints of the wrong instances that this run made, and of the right ones."""
+        found: tuple[set[str], set[str]] = set(), set()
+        wrong = self._wrong.get(run, {})
+        for some, fingerprint in self._contents.get(run, ()):
+            of = Ordinals.between(some.start_, some.end_)
+            found[0 if of & wrong.get(some.entity_id, NONE) else 1].add(fingerprint)
+        return found[0], found[1] - found[0]
 
     def is_whole(self, run: uuid.UUID) -> bool:
         """Return whether all instances that this run made are wrong."""

@@ -147,9 +147,10 @@ class Search:
             if self._makers.is_whole(run):
                 whole |= fresh | dict.fromkeys(keys & self._partial_runs, Reason(None, 0, _EXACT))
             else:
+                written = await self._written(fresh)
+                fresh = await self._leave_out_right(run, fresh, written)
                 self._reached.runs |= fresh
                 self._partial_runs |= fresh.keys()
-                written = await self._written(fresh)
                 self._partial |= written.keys() - self._reached.places.keys()
                 found |= written
             self._restrict_to(fresh, run, columns)
@@ -164,10 +165,33 @@ class Search:
         await self._walk.written_by([key for keys in found.values() for key in keys])
         return found
 
+    async def _leave_out_right(
+        self, run: uuid.UUID, keys: dict[RunKey, Reason], written: dict[Place, Reason]
+    ) -> dict[RunKey, Reason]:
+        """Take from what a run wrote the versions that are its right instances, by their contents. Returns its parts that wrote anything else."""
+        _, right = self._makers.contents(run)
+        for place in [place for place in written if self._content(place) in right]:
+            del written[place]
+        left = {}
+        for key, why in keys.items():
+            mine = self._reached.written.get(key, set())
+            if not mine or mine & written.keys():
+                left[key] = why
+            self._reached.written[key] = mine & written.keys()
+        return left
+
+    def _content(self, place: Place) -> str:
+        return self._walk.versions[place.version].external_version if place.version in self._walk.versions else ""
+
     async def _homes(self, run: uuid.UUID, keys: Collection[RunKey]) -> set[Place]:
-        """Return the versions that the instances which a run made are: what it wrote to one dataset, or to the datasets that hold the entities; if it
-        wrote several and none is known to hold them, any may be."""
+        """Return the versions that the instances which a run made are: those of their contents; else what it wrote to one dataset, or to the datasets
+        that hold the entities; if it wrote several and none is known to hold them, any may be."""
         written = {place for some in (await self._walk.written_by(keys)).values() for place in some}
+        wrong, right = self._makers.contents(run)
+        contents = {place: self._content(place) for place in written}
+        written = {place for place, content in contents.items() if content in wrong} or {
+            place for place, content in contents.items() if content not in right
+        }
         if len({place.dataset for place in written}) > 1:
             entities = self._makers.entities(run)
             held = await declared(self._connection)
@@ -263,7 +287,9 @@ class Search:
         """
         found: dict[RunKey, Reason] = {}
         listed = [(place, writer) for place in places if (writer := self._walk.writer_of(place)) is not None]
-        by_item = await store.item_readers(self._connection, [(writer, place.dataset) for place, writer in listed])
+        by_item = await store.item_readers(
+            self._connection, [(writer, place.dataset, self._content(place)) for place, writer in listed]
+        )
         for nr, run in by_item:
             place = listed[nr][0]
             if run != self._walk.writer_of(place):

@@ -71,11 +71,16 @@ async def condemned(connection: Connection) -> list[Origin]:
 
 async def current(connection: Connection, ids: Collection[uuid.UUID]) -> set[uuid.UUID]:
     """Return those of these versions that no later one has replaced, in all parts that they wrote."""
-    if not ids:
-        return set()
     listed = list(ids)
     # The ids that were given, not equal ones: a look-up by the same object is much quicker.
-    return {listed[row[0]] for row in await sqlfile.load(_QUERIES)["current"].many(connection, ids=listed)}
+    return {listed[nr] for nr in await current_places(connection, listed)}
+
+
+async def current_places(connection: Connection, ids: Sequence[uuid.UUID]) -> list[int]:
+    """Return the places in the list of those of these versions that no later one has replaced."""
+    if not ids:
+        return []
+    return [row[0] for row in await sqlfile.load(_QUERIES)["current"].many(connection, ids=list(ids))]
 
 
 async def unconfirmed(connection: Connection, ids: Collection[uuid.UUID]) -> set[uuid.UUID]:
@@ -95,15 +100,19 @@ async def before(
     return {row[0]: Earlier(*row[1:]) for row in rows}
 
 
-async def item_readers(connection: Connection, places: Sequence[tuple[RunKey, uuid.UUID]]) -> list[tuple[int, RunKey]]:
-    """Return (index of the place, reader): runs that name an item or a content which this run wrote to this dataset."""
+async def item_readers(
+    connection: Connection, places: Sequence[tuple[RunKey, uuid.UUID, str]]
+) -> list[tuple[int, RunKey]]:
+    """Return (index of the place, reader): runs that name an item or a content which this run wrote to this dataset; only that content where it names
+    the version."""
     if not places:
         return []
     rows = await sqlfile.load(_QUERIES)["item_readers"].many(
         connection,
-        runs=[key.run for key, _ in places],
-        jobs=[key.job for key, _ in places],
-        datasets=[dataset for _, dataset in places],
+        runs=[key.run for key, _, _ in places],
+        jobs=[key.job for key, _, _ in places],
+        datasets=[dataset for _, dataset, _ in places],
+        versions=[version for _, _, version in places],
     )
     return [(row[0], RunKey(row[1], row[2])) for row in rows]
 
@@ -132,12 +141,12 @@ async def made_by_runs(connection: Connection, runs: Collection[str]) -> list[tu
     return [(row[3], row[0], row[1], row[2]) for row in rows]
 
 
-async def versions_of_runs(connection: Connection, runs: Collection[str]) -> list[tuple[Window, str]]:
-    """Return the versions of instances that these runs made, current or not, each with its run."""
+async def versions_of_runs(connection: Connection, runs: Collection[str]) -> list[tuple[Window, str, str]]:
+    """Return the versions of instances that these runs made, current or not, each with its run and its fingerprint (empty if unknown)."""
     if not runs:
         return []
     rows = await sqlfile.load(_QUERIES)["versions_of_runs"].many(connection, runs=sorted(runs))
-    return [((row[0], row[1], row[2]), row[3]) for row in rows]
+    return [((row[0], row[1], row[2]), row[3], row[4]) for row in rows]
 
 
 async def reading_windows(connection: Connection, windows: Sequence[Window]) -> list[Window]:

@@ -49,15 +49,20 @@ cross join lateral (
   order by n.written_at desc, n.id limit 1) p
 
 -- name: item_readers :many
--- Runs that read an item or a content that these runs wrote to these datasets, by their own events: (place, run, job).
+-- Runs that read an item or a content that these runs wrote to these datasets, by their own events: (place, run, job). Where the version of a place is named by
+-- one of these contents, only what has that content.
 with place as (
-  select * from unnest(%(runs)b::uuid[], %(jobs)b::uuid[], %(datasets)b::uuid[]) with ordinality as p (run_id, job_id, dataset_id, place)
-), written as (
-  select p.place, i.id from place p
+  select * from unnest(%(runs)b::uuid[], %(jobs)b::uuid[], %(datasets)b::uuid[], %(versions)b::text[]) with ordinality as p (run_id, job_id, dataset_id, version, place)
+), every as (
+  select p.place, i.id, coalesce(i.external_version = p.version, false) or exists (
+      select from correlation_edges c join correlation_items n on n.id = c.child_id where c.parent_id = i.id and c.role = 3 and n.external_version = p.version) as named
+  from place p
   join correlation_items w on w.run_id = p.run_id and w.job_id = p.job_id and w.kind = 'RUN'
   join correlation_edges e on e.parent_id = w.id and e.role = 2 and not e.refused
   join correlation_items i on i.id = e.child_id
   where i.dataset_id = p.dataset_id or exists (select from dataset_canonical c where c.dataset_id = i.dataset_id and c.canonical_id = p.dataset_id)
+), written as (
+  select place, id from (select *, bool_or(named) over (partition by place) as any_named from every) e where named or not any_named
 ), found as (
   select place, id from written
   union select w.place, e.child_id from written w join correlation_edges e on e.parent_id = w.id and e.role = 3
@@ -89,8 +94,8 @@ cross join lateral unnest(int8multirange(int8range(v.start_, v.end_)) - since.la
 where v.run = any(%(runs)b::text[]) and v.run <> ''
 
 -- name: versions_of_runs :many
--- The versions of instances that these runs made, current or not.
-select entity_id, start_, end_, run from instance_versions where run = any(%(runs)b::text[]) and run <> ''
+-- The versions of instances that these runs made, current or not, with their contents.
+select entity_id, start_, end_, run, coalesce(fingerprint, '') from instance_versions where run = any(%(runs)b::text[]) and run <> ''
 
 -- name: reading_windows :many
 -- The instances of the versions that are recorded as readers of instances in these windows.
