@@ -135,7 +135,7 @@ class Warehouse:
             for each in self.ask("GET", f"/api/v2/entities/{entity}/status?instances={DAYS[0]}..{DAYS[-1]}")[
                 "stretches"
             ]:
-                kinds = {mark["kind"] for mark in each["marks"]} - {"state", "repaired", "stale"}
+                kinds = {mark["kind"] for mark in each["marks"]} - {"state", "repaired", "outdated"}
                 found += [f"{entity} {kind}" for kind in sorted(kinds)]
         return found
 
@@ -186,7 +186,7 @@ def test_a_day_of_a_table_goes_back(warehouse: Warehouse) -> None:
     if FULL:
         warehouse.killed_once(plan["id"], lambda: len(warehouse.commits()) == 5)
         assert warehouse.rows() == good
-    assert "reads tainted" in warehouse.wrong()
+    assert "reads wrong" in warehouse.wrong()
     ended = warehouse.headwater(*warehouse.words(plan["id"]))
     assert ended.returncode == 0, ended.stdout + ended.stderr
 

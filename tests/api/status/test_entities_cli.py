@@ -126,7 +126,7 @@ def test_the_calendar_of_states(declared: Terminal) -> None:
     assert "2024-02-26              C  ?  C" in shown
     assert "2024-03-04  C  C  R  -" in shown
     assert ["C", "completed", "4"] in lines(shown)
-    assert "suspect not_null, state completed" in shown or "state completed, suspect not_null" in shown
+    assert "state completed, doubted not_null" in shown
     assert ["2024-03-06", "1", "running", "running", "run-6"] in lines(shown)
     found = declared.json("status", "reads", "2024-03-01..2024-03-07")
     assert found["counts"] == {"completed": 4, "doubted": 1, "running": 1, "missing": 1}
