@@ -231,13 +231,16 @@ async def _reach(
     search: Search | None,
 ) -> _Reach:
     """Follow schedules from the instances, recorded reads from the runs, and each from the other until neither finds more."""
+    by_schedule: dict[str, Ordinals] = {}
     while True:
         asked = dict(named)
         if search is not None:
             runs = [str(run) for run in search.run_ids()]
             for _, number, start, end in await origin_store.made_by_runs(connection, runs):
                 if (name := held.names.get(number)) is not None:
-                    asked[name] = asked.get(name, NONE) | Ordinals.between(start, end)
+                    # The schedule says through what it is wrong; recorded reads say only that it is.
+                    made = Ordinals.between(start, end) - by_schedule.get(name, NONE)
+                    asked[name] = asked.get(name, NONE) | made
         recorded, gone = await histories.reached(connection, held, asked)
         roots = {name: (some & recorded.there.get(name, NONE)) - gone.get(name, NONE) for name, some in asked.items()}
         coded = await coded_versions(connection, held, roots)
@@ -264,6 +267,7 @@ async def _reach(
             await search.follow_roots(makers, within)
             await search.follow_instances()
         await search.settle()
+        by_schedule = {name: some - roots.get(name, NONE) for name, some in reached.current.items()}
         if search.run_ids() == before:  # reported by people, or in events that are no longer there
             return found
 
