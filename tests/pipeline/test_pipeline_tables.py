@@ -10,7 +10,7 @@ from pyspark.sql.types import DateType, LongType, StringType, StructField, Struc
 from headwater.errors import InvalidStore, NotFound, StoreChanged, UnreachableFolder
 from headwater.pipeline import one_task, tables
 from headwater.pipeline.folder import folder, inputs, whole
-from headwater.pipeline.tables import Consumed, Store, Table
+from headwater.pipeline.tables import FORMAT, Consumed, Store, Table
 
 pytestmark = pytest.mark.spark
 
@@ -181,7 +181,7 @@ def test_who_reads_the_state_before_can_go_on_for_some_changes(spark, store):
 def test_a_store_of_a_newer_headwater_or_a_damaged_one_is_refused(spark, store, tmp_path):
     path = tmp_path / "store" / "_manifest" / "0000000001.json"
     path.parent.mkdir(parents=True)
-    path.write_text('{"version": 1, "format": 3}')
+    path.write_text(f'{{"version": 1, "format": {FORMAT + 1}}}')
     with pytest.raises(InvalidStore, match="newer"):
         Store(spark, str(tmp_path / "store"))
     path.write_text('{"version": 1, "for')

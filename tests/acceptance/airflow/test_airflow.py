@@ -155,7 +155,7 @@ def test_order_failure_taint_and_repair(airflow: RealAirflow, headwater: Headwat
     clear(airflow, day, "day", "words")
     clear(airflow, week, "week")
     airflow.until(lambda: airflow.states(day)["day__ready"] == "deferred", "the day waits for what is right")
-    airflow.until(lambda: f"{WRONG}: tainted" in airflow.task_log(day, "day__ready"), "it says why")
+    airflow.until(lambda: f"{WRONG}: wrong" in airflow.task_log(day, "day__ready"), "it says why")
     assert not headwater.instance("reads_daily", "2024-01-07")["valid"]
 
     # The fix, the hour again, and the day and the week after it.
