@@ -136,6 +136,7 @@ class Attachment:
                 self._gone = True
                 collector.abort(_GONE)
                 break
+            collector.read_taken()
             collector.beat(time.monotonic())
             for place, (kind, item) in enumerate(items):
                 following = items[place + 1][0] if place + 1 < len(items) else ""

@@ -8,13 +8,23 @@ Never raises: what cannot be read is skipped and logged once.
 
 import logging
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import analysis, commands, crossing, emission, inference, plan, snapshots, statistics
+from headwater.capture.spark import (
+    analysis,
+    commands,
+    crossing,
+    datasets,
+    emission,
+    inference,
+    plan,
+    snapshots,
+    statistics,
+)
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.application import Application
 from headwater.capture.spark.commands import Write
@@ -48,6 +58,7 @@ _READS = frozenset(
 _CUTS = frozenset({"checkpoint", "localCheckpoint"})
 _MOST_LIVE = 2000
 _MOST_KNOWN = 20_000
+_MOST_TAKEN = 1000
 
 
 class Execution(msgspec.Struct):
@@ -92,6 +103,9 @@ class Collector:
         # RDDs that the program saves now, by the run: begun and ended on the program's thread.
         self.saving: dict[str, Query] = {}
         self._said: set[str] = set()
+        # RDDs that the program took to the driver: noted on its thread, looked at on this one.
+        self._taken: deque[tuple[Any, int]] = deque()
+        self._looked_at: set[int] = set()
         self._beat_at = time.monotonic()
 
     def take(self, kind: str, happening: Any, *, over: bool = False) -> bool:
@@ -146,6 +160,34 @@ class Collector:
         if self.saving.pop(query.run_id, None) is not None:
             facets = emission.error(f"{type(failure).__name__}: {failure}", "") if failure is not None else {}
             self.teller.tell("COMPLETE" if failure is None else "FAIL", query, datetime.now(UTC), facets=facets)
+
+    def took(self, jrdd: Any, started: int) -> None:
+        """Note that the program took an RDD to the driver. On the program's thread: it costs a place in a queue."""
+        if len(self._taken) < _MOST_TAKEN:
+            self._taken.append((jrdd, started))
+        else:
+            self.application.coverage.limit(f"of RDDs taken to the driver, {_MOST_TAKEN} at a time were looked at")
+
+    def read_taken(self) -> None:
+        """Report the RDDs that were taken to the driver, once each."""
+        while self._taken:
+            jrdd, started = self._taken.popleft()
+            try:
+                number = int(jrdd.rdd().id())
+                if number in self._looked_at:
+                    continue
+                self._looked_at.add(number)
+                found = Leaves()
+                found.by_key["rdd"] = datasets.of_rdd(jrdd.rdd(), found.coverage)
+                found.coverage.through_function += bool(found.by_key["rdd"])
+                self.application.coverage.add(found.coverage)
+                read = Analysis(found, warnings=[analysis.UNSEEN], opaque=True)
+                if read.inputs:
+                    inputs = emission.inputs(read.inputs, found, None)
+                    owner = self.application.owner_at(started)
+                    self.application.read_by_driver(inputs, emission.driver_read(read), owner, read.warnings)
+            except Exception as error:  # noqa: BLE001 - capture never harms its host; the run says it
+                self.application.coverage.miss("an RDD taken to the driver", error)
 
     def _abort_queries(self, reason: str) -> None:
         while self.saving:

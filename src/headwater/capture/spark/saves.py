@@ -1,6 +1,7 @@
-"""Report RDDs that a Python program saves: Spark tells its listeners of jobs, and not of their outputs, so the methods of PySpark are wrapped.
+"""Report RDDs that a Python program saves or takes to the driver: Spark tells its listeners of jobs only, so the methods of PySpark are wrapped.
 
-A save is a run like a query's: START before it, COMPLETE or FAIL after it. Never raises, and passes on what the save itself raises.
+A save is a run like a query's: START before it, COMPLETE or FAIL after it. What is taken to the driver is read by the application; capture's
+own thread looks at it later. Never raises, and passes on what the method itself raises.
 """
 
 import functools
@@ -28,8 +29,14 @@ _FORMATS = {
 }
 
 
+# PySpark's other actions (`count`, `reduce`, `foreach`, …) call one of these.
+_TAKES = ("collect", "take", "toLocalIterator")
+
+
 class Saver(Protocol):
-    """The reporter of saves. `begin` returns what `finish` takes."""
+    """The reporter of saves and reads. `begin` returns what `finish` takes."""
+
+    def took(self, jrdd: Any, started: int) -> None: ...
 
     def begin(self, write: Write, found: Analysis, description: str, started: int) -> Any: ...
 
@@ -44,6 +51,33 @@ def follow(saver_of: Callable[[Any], Saver | None]) -> None:
         original = getattr(RDD, name)
         if not hasattr(original, "headwater"):
             setattr(RDD, name, _wrapped(name, original, saver_of))
+    for name in _TAKES:
+        original = getattr(RDD, name)
+        if not hasattr(original, "headwater"):
+            setattr(RDD, name, _noted(original, saver_of))
+
+
+def _noted(original: Any, saver_of: Callable[[Any], Saver | None]) -> Any:
+    @functools.wraps(original)
+    def take(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, *args, **kwargs)
+        try:
+            saver = saver_of(self.ctx)
+            if saver is not None:
+                saver.took(_in_jvm(self), time.time_ns() // 1_000_000)
+        except Exception as error:  # noqa: BLE001 - capture never harms its host
+            log.warning(
+                "headwater capture: a read RDD was not captured: %s: %s", type(error).__name__, str(error)[:300]
+            )
+        return result
+
+    take.headwater = True  # type: ignore[attr-defined]
+    return take
+
+
+def _in_jvm(rdd: Any) -> Any:
+    """Return the RDD of the JVM. A pipelined one is not there yet; the one that it reads is, and depends on the same files."""
+    return getattr(rdd, "_prev_jrdd", None) or rdd._jrdd
 
 
 def _wrapped(name: str, original: Any, saver_of: Callable[[Any], Saver | None]) -> Any:
@@ -90,8 +124,7 @@ def _write(rdd: Any, place: str, storage: str) -> Write:
 
 
 def _analysis(rdd: Any) -> Analysis:
-    # A pipelined RDD is not in the JVM yet; the one that it reads is, and depends on the same files.
-    jrdd = getattr(rdd, "_prev_jrdd", None) or rdd._jrdd
+    jrdd = _in_jvm(rdd)
     found = Leaves()
     found.by_key["rdd"] = of_rdd(jrdd.rdd(), found.coverage)
     found.coverage.through_function += bool(found.by_key["rdd"])

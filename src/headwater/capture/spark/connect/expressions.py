@@ -124,7 +124,7 @@ def _root(tree: Node) -> int:
 
 
 def _starred(found: Any, scope: Scope) -> list[Attribute]:
-    if found.HasField("plan_id"):
+    if "plan_id" in found.DESCRIPTOR.fields_by_name and found.HasField("plan_id"):  # PySpark 3.5 has none
         ids = {one.id for one in scope.plan_ids.get(found.plan_id, [])}
         return [one for one in scope.attributes if one.id in ids]
     target = scopes.split(found.unparsed_target)[:-1] if found.unparsed_target else []
