@@ -98,7 +98,7 @@ class Route:
         self._left = self.spool.count()
         if self._left and not self._sender.said_outage:
             log.warning("%d events are not delivered yet; they stay in %s", self._left, self.spool.folder)
-        if lost := len(self._sender.memory):
+        if lost := self._sender.count_in_memory()[0]:
             self._lost += lost
             log.warning("%d events are lost: neither the disk nor the server accepted them", lost)
         self.spool.close()
@@ -110,12 +110,13 @@ class Route:
     def tally(self) -> Tally:
         """Return the counts so far. Reads the spool's files to count pending events."""
         sender = self._sender
+        in_memory, overflowed = sender.count_in_memory()
         return Tally(
             delivered=self._written + sender.delivered,
             rejected=sender.rejected,
-            dropped=self._lost + self.spool.dropped + sender.overflowed,
+            dropped=self._lost + self.spool.dropped + overflowed,
             torn=self.spool.torn,
-            pending=self._left if self._stopped else len(sender.memory) + self.spool.count(),
+            pending=self._left if self._stopped else in_memory + self.spool.count(),
             failed_attempts=sender.failed_attempts,
             last_error=sender.last_error or self._last_error,
         )

@@ -42,8 +42,10 @@ class Sender:
     """Delivers one spool to one address, in one process; `wake`, `remember` and `wait` may be called from any thread."""
 
     def __init__(self, spool: Spool, destination: Destination) -> None:
-        self.memory: deque[bytes] = deque()  # events the disk refused
+        self._memory: deque[bytes] = deque()  # events the disk refused
         self._memory_bytes = 0
+        self._sending = 0  # taken out of memory, and with the server now
+        self._counting = threading.Lock()  # an event is in memory or being sent, never in both or in neither
         self.delivered = self.rejected = self.overflowed = self.failed_attempts = 0
         self.last_error: str | None = None
         self.said_outage = False
@@ -100,11 +102,22 @@ class Sender:
         if not self._said_disk:
             self._said_disk = True
             log.warning("the spool %s does not accept events, they are kept in memory: %s", self._spool.folder, error)
-        self.memory.append(record)
-        self._memory_bytes += len(record)
-        while len(self.memory) > _MEMORY_EVENTS or (self._memory_bytes > _MEMORY_BYTES and len(self.memory) > 1):
-            self._memory_bytes -= len(self.memory.popleft())
+        with self._counting:
+            self._memory.append(record)
+            self._memory_bytes += len(record)
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        """Keep the limit of the memory, with what is being sent. The caller holds the lock."""
+        memory = self._memory
+        while len(memory) > 1 and (len(memory) + self._sending > _MEMORY_EVENTS or self._memory_bytes > _MEMORY_BYTES):
+            self._memory_bytes -= len(memory.popleft())
             self.overflowed += 1
+
+    def count_in_memory(self) -> tuple[int, int]:
+        """Return how many events are in memory or on their way from it to the server, and how many were dropped for want of room."""
+        with self._counting:
+            return len(self._memory) + self._sending, self.overflowed
 
     def wait(self, deadline: float, *, backlog: bool, patient: bool) -> bool:
         """Wait until everything is delivered (with `backlog`, also events of ended processes). False at the deadline
@@ -135,7 +148,7 @@ class Sender:
             self._thread.join(0.2)
 
     def _pending(self) -> bool:
-        return bool(self.memory) or self._in_flight or self._spool.pending()
+        return bool(self._memory) or self._in_flight or self._spool.pending()
 
     def _claimed(self) -> bool:
         if not self._spool.claim():
@@ -177,7 +190,7 @@ class Sender:
 
     def _step(self) -> bool:
         """Send one batch; False if there is nothing to send. Raises if the server accepted nothing, or not all of it."""
-        if self.memory:
+        if self._memory:
             self._send_memory()
             return True
         batch = self._spool.take(_BATCH, backlog=not self._failures)
@@ -196,14 +209,21 @@ class Sender:
 
     def _send_memory(self) -> None:
         self._in_flight = True
-        records = [self.memory.popleft() for _ in range(min(len(self.memory), _BATCH))]
+        with self._counting:
+            records = [self._memory.popleft() for _ in range(min(len(self._memory), _BATCH))]
+            self._sending = len(records)
+            self._memory_bytes -= sum(map(len, records))
         try:
             outcome = self._send(records)
         except Exception:
-            self.memory.extendleft(reversed(records))
+            with self._counting:
+                self._sending = 0
+                self._memory.extendleft(reversed(records))
+                self._memory_bytes += sum(map(len, records))
+                self._drop_oldest()
             raise
-        finally:
-            self._memory_bytes = sum(map(len, list(self.memory)))
+        with self._counting:
+            self._sending = 0
         self._settle(records, outcome, spooled=False)
         _some_again(outcome)
 

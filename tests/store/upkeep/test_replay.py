@@ -156,7 +156,8 @@ def test_a_replay_answers_as_was_answered_then(database: Database, other: Callab
         ]
         ((last,),) = await rows(target, "select max(arrived) from events")
         await send(target, step("COMPLETE", 0, "root", "/raw", "/a", "2025-01-01T00:00:00Z"))
-        assert await rows(target, "select max(arrived) from events") == [(last + 1,)]
+        ((more,),) = await rows(target, "select max(arrived) from events")
+        assert more > last
 
     run(scene(other()))
 

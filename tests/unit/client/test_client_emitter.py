@@ -16,6 +16,7 @@ import pytest
 
 from collector import Collector
 from headwater.client import Emitter, emitter_from_environment, event
+from headwater.client.sender import Sender
 
 
 def make(number: int = 0) -> dict[str, Any]:
@@ -154,7 +155,7 @@ def test_stored_events_stay_when_the_disk_becomes_full(
         disk.setattr("headwater.client.sender._write_rejected", full)
         assert not out.flush(1)
         (route,) = out._routes
-        assert (list(route._sender.memory), route.spool.count(), out.stats().rejected) == ([], 4, 0)
+        assert (list(route._sender._memory), route.spool.count(), out.stats().rejected) == ([], 4, 0)
     failing = False
     assert out.flush(10)
     assert names(collector.requests[-1][2]) == [f"job-{n}" for n in range(4)]
@@ -262,6 +263,27 @@ def test_memory_is_bounded_when_neither_disk_nor_server_takes_events(tmp_path: P
     stats = out.stats()
     assert stats.pending <= 1200
     assert stats.pending + stats.dropped == 1500
+    out.close()
+
+
+def test_what_is_being_sent_from_memory_is_counted_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "spool").write_text("")
+    begun, answered = threading.Event(), threading.Event()
+
+    def send(_: Sender, records: list[bytes]) -> None:
+        begun.set()
+        assert answered.wait(20)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(Sender, "_send", send)
+    out = emitter_from_environment(url="http://127.0.0.1:1", spool=tmp_path / "spool")
+    out.emit(make(0))
+    assert begun.wait(20)
+    for number in range(1, 1500):
+        out.emit(make(number))
+    stats = out.stats()
+    answered.set()
+    assert (stats.pending, stats.dropped) == (1000, 500)
     out.close()
 
 
@@ -375,7 +397,7 @@ def test_memory_is_bounded_in_bytes_too(tmp_path: Path) -> None:
         out.emit({**make(number), "large": "x" * (1 << 20)})
     out.close()
     assert 60 - 33 <= out.stats().dropped <= 60
-    assert len(out._routes[0]._sender.memory) <= 33
+    assert len(out._routes[0]._sender._memory) <= 33
 
 
 def test_the_end_of_a_script_delivers_what_is_left(collector: Collector, tmp_path: Path) -> None:
