@@ -57,6 +57,14 @@ def test_a_test_that_fails(tmp_path: Path, said) -> None:
     assert out.endswith("test_planted.py::test_bad\nflaky: 0\n1 passed, 1 failed\n")
 
 
+def test_a_stage_that_lost_tests(tmp_path: Path, said) -> None:
+    (tmp_path / "test_planted.py").write_text("def test_good(): pass\n")
+    assert said("Stage('planted', tests=('{here}',), least=1)")[0] == 0
+    code, out = said("Stage('planted', tests=('{here}',), least=2)")
+    assert code == 1
+    assert "FAILED: planted (ran 1 tests, and at least 2 are its own)" in out
+
+
 MEETS = """
 import sys, time
 from pathlib import Path

@@ -146,6 +146,9 @@ class Suite:
                 again.append((outcome.stage.name, list(outcome.stage.command), folder / "again"))
             elif outcome.reason:
                 failed.append(f"{outcome.stage.name} ({outcome.reason})")
+            ran = (reports.counts(folder) or reports.Counts()).ran
+            if not outcome.reason and ran < outcome.stage.least:
+                failed.append(f"{outcome.stage.name} (ran {ran} tests, and at least {outcome.stage.least} are its own)")
         if len(again) > MOST_RUN_AGAIN:
             print(f"{len(again)} failed: too many to be run again", flush=True)
             return flaky, [*failed, *(name for name, _, _ in again)]

@@ -12,6 +12,10 @@ class Counts:
     failed: int = 0
     skipped: int = 0
 
+    @property
+    def ran(self) -> int:
+        return self.passed + self.failed
+
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
 
