@@ -14,6 +14,7 @@
     ├── InvalidEntities            invalid_entities     entities that do not fit together: unknown names, cycles without lag; carries `problems`
         ├── InvalidStatus              invalid_status       an impossible report of instances: an undeclared state, a check of a missing instance
         ├── NotReady                   not_ready            retryable: an input of an instance is missing or wrong; carries `problems`
+    ├── InvalidPolicies            invalid_policies     policies that cannot be read; carries `problems`
     ├── InvalidPlan                invalid_plan         a backfill that cannot be planned as asked: contradicting producers, no order
         ├── Unprocessable              unprocessable        a readable body that lacks required fields; carries `errors`
         ├── NotFound                   not_found            the requested thing does not exist here
@@ -129,6 +130,10 @@ class InvalidStatus(HeadwaterError):
 class NotReady(HeadwaterError):
     code = "not_ready"
     permanent = False
+
+
+class InvalidPolicies(HeadwaterError):
+    code = "invalid_policies"
 
 
 class InvalidPlan(HeadwaterError):

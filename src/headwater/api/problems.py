@@ -20,6 +20,7 @@ _STATUS: dict[type[errors.HeadwaterError], int] = {
     errors.InvalidDates: 400,
     errors.InvalidCalendar: 400,
     errors.InvalidEntities: 422,
+    errors.InvalidPolicies: 422,
     errors.InvalidStatus: 422,
     errors.InvalidPlan: 422,
     errors.Unprocessable: 422,

@@ -10,7 +10,19 @@ from typer.core import TyperGroup
 
 GROUPS = {
     "Look": ("search", "datasets", "sources", "lineage", "runs", "run", "status", "log", "diff", "trace", "paths"),
-    "Understand": ("why", "whatif", "usage", "cost", "prune", "recurrence", "coverage", "claims", "sql", "fingerprint"),
+    "Understand": (
+        "why",
+        "whatif",
+        "usage",
+        "cost",
+        "prune",
+        "recurrence",
+        "coverage",
+        "claims",
+        "privacy",
+        "sql",
+        "fingerprint",
+    ),
     "Fix": ("incident", "taint", "verdict", "repair", "suspects", "ready", "backfill", "report", "reconcile"),
     "Describe": ("describe", "own", "tag", "tags", "edge", "alias"),
     "Feed": ("capture", "entities", "sync", "pull", "pipeline", "jvm", "events"),

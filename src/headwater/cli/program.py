@@ -34,6 +34,7 @@ from headwater.cli.people.listeners import listeners
 from headwater.cli.plans import impact
 from headwater.cli.plans.backfill import backfill
 from headwater.cli.plans.repair import repair
+from headwater.cli.privacy.privacy import app as privacy
 from headwater.cli.queue import receive
 from headwater.cli.queue.dead_letters import dead_letters
 from headwater.cli.serve import backup, export, local, maintenance, mcp, replay
@@ -108,6 +109,7 @@ program.command("diff")(graph.diff)
 program.command("trace")(trace.trace)
 program.command("paths")(graph.paths)
 program.command("whatif")(whatif)
+program.add_typer(privacy, name="privacy")
 
 program.command("mcp")(mcp.mcp)
 

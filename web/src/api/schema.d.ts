@@ -1079,6 +1079,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/privacy/where": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** FindTagged */
+        get: operations["ApiV2PrivacyWhereFindTagged"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/privacy/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** CheckPolicies */
+        post: operations["ApiV2PrivacyCheckCheckPolicies"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/whatif": {
         parameters: {
             query?: never;
@@ -2125,6 +2159,17 @@ export interface components {
             /** Format: date-time */
             measured_at: string;
         };
+        /** CarryingColumn */
+        CarryingColumn: {
+            dataset: string;
+            column: string | null;
+            tagged: boolean;
+            handling: string;
+            now: string | null;
+            certain: boolean;
+            hops: number;
+            path: string[];
+        };
         /** Cause */
         Cause: {
             kind: string;
@@ -2152,6 +2197,11 @@ export interface components {
         Changes: {
             total: number;
             changes: components["schemas"]["answer_history_changes_Change"][];
+        };
+        /** CheckQuestion */
+        CheckQuestion: {
+            files: components["schemas"]["PolicyFile"][];
+            as_of?: string | null;
         };
         /** Code */
         Code: {
@@ -2467,7 +2517,7 @@ export interface components {
             last_written_at: string | null;
             first_seen_at: string | null;
             active_days: number;
-            top_readers: components["schemas"]["Reader"][];
+            top_readers: components["schemas"]["usage_usage_Reader"][];
             /** Format: date-time */
             measured_at: string;
         };
@@ -3053,6 +3103,13 @@ export interface components {
             label: string;
             since: string | null;
             owners: string[];
+        };
+        /** Holder */
+        Holder: {
+            dataset: string;
+            columns: number;
+            owners: string[];
+            teams: string[];
         };
         /** Home */
         Home: {
@@ -3899,6 +3956,37 @@ export interface components {
             degraded: components["schemas"]["Wrong"][];
             cost: components["schemas"]["intake_plans_plans_Cost"];
         };
+        /** PolicyCheck */
+        PolicyCheck: {
+            policies: components["schemas"]["PolicyResult"][];
+            violations: number;
+        };
+        /** PolicyFile */
+        PolicyFile: {
+            name: string;
+            text: string;
+        };
+        /** PolicyResult */
+        PolicyResult: {
+            name: string;
+            file: string;
+            line: number;
+            rule: string;
+            looked_at: number;
+            violations: components["schemas"]["Violation"][];
+            excepted: number;
+            hidden: number;
+        };
+        /** PrivacyWhere */
+        PrivacyWhere: {
+            tag: string;
+            columns: components["schemas"]["CarryingColumn"][];
+            datasets: components["schemas"]["Holder"][];
+            jobs: components["schemas"]["ReadingJob"][];
+            dashboards: components["schemas"]["ReadingDashboard"][];
+            readers: components["schemas"]["privacy_where_Reader"][];
+            hidden: number;
+        };
         /** Producer */
         Producer: {
             producer: string;
@@ -3958,12 +4046,21 @@ export interface components {
             instances: string[];
             seq: number;
         };
-        /** Reader */
-        Reader: {
-            actor: string;
-            kind: string;
-            reads: number;
-            last_read_at: string | null;
+        /** ReadingDashboard */
+        ReadingDashboard: {
+            id: string;
+            name: string | null;
+            columns: string[];
+            job: string;
+        };
+        /** ReadingJob */
+        ReadingJob: {
+            id: string;
+            label: string;
+            columns: string[];
+            certain: boolean;
+            executions: number | null;
+            last_at: string | null;
         };
         /** Ready */
         Ready: {
@@ -5061,6 +5158,15 @@ export interface components {
             group?: string | null;
             groups?: components["schemas"]["Group"][];
         };
+        /** Violation */
+        Violation: {
+            dataset: string;
+            column: string | null;
+            handling: string | null;
+            certain: boolean;
+            path: string[];
+            expired: string | null;
+        };
         /** WantedEvent */
         WantedEvent: {
             body: string;
@@ -5658,6 +5764,14 @@ export interface components {
             author: string | null;
             at: string | null;
         };
+        /** Reader */
+        privacy_where_Reader: {
+            actor: string;
+            kind: string;
+            executions: number;
+            last_at: string | null;
+            jobs: string[];
+        };
         /** Quality */
         status_freshness_Quality: {
             state: string;
@@ -5751,6 +5865,13 @@ export interface components {
             /** Format: date-time */
             measured_at: string;
         };
+        /** Reader */
+        usage_usage_Reader: {
+            actor: string;
+            kind: string;
+            reads: number;
+            last_read_at: string | null;
+        };
         Problem: {
             /** @description The kind of the error, which never changes. */
             code: string;
@@ -5795,10 +5916,12 @@ export type BatchReply = components['schemas']['BatchReply'];
 export type Blocked = components['schemas']['Blocked'];
 export type Body = components['schemas']['Body'];
 export type Candidate = components['schemas']['Candidate'];
+export type CarryingColumn = components['schemas']['CarryingColumn'];
 export type Cause = components['schemas']['Cause'];
 export type ChangedColumnEdge = components['schemas']['ChangedColumnEdge'];
 export type ChangedEdge = components['schemas']['ChangedEdge'];
 export type Changes = components['schemas']['Changes'];
+export type CheckQuestion = components['schemas']['CheckQuestion'];
 export type Code = components['schemas']['Code'];
 export type Collapsed = components['schemas']['Collapsed'];
 export type Column = components['schemas']['Column'];
@@ -5895,6 +6018,7 @@ export type HitDataset = components['schemas']['HitDataset'];
 export type HitEntity = components['schemas']['HitEntity'];
 export type HitJob = components['schemas']['HitJob'];
 export type HitObject = components['schemas']['HitObject'];
+export type Holder = components['schemas']['Holder'];
 export type Home = components['schemas']['Home'];
 export type ImpactAnswer = components['schemas']['ImpactAnswer'];
 export type Import = components['schemas']['Import'];
@@ -5984,6 +6108,10 @@ export type PlanList = components['schemas']['PlanList'];
 export type PlanRequest = components['schemas']['PlanRequest'];
 export type PlanView = components['schemas']['PlanView'];
 export type Planned = components['schemas']['Planned'];
+export type PolicyCheck = components['schemas']['PolicyCheck'];
+export type PolicyFile = components['schemas']['PolicyFile'];
+export type PolicyResult = components['schemas']['PolicyResult'];
+export type PrivacyWhere = components['schemas']['PrivacyWhere'];
 export type Producer = components['schemas']['Producer'];
 export type ProducerView = components['schemas']['ProducerView'];
 export type Producers = components['schemas']['Producers'];
@@ -5991,7 +6119,8 @@ export type Pruning = components['schemas']['Pruning'];
 export type Question = components['schemas']['Question'];
 export type ReadInstances = components['schemas']['ReadInstances'];
 export type ReadView = components['schemas']['ReadView'];
-export type Reader = components['schemas']['Reader'];
+export type ReadingDashboard = components['schemas']['ReadingDashboard'];
+export type ReadingJob = components['schemas']['ReadingJob'];
 export type Ready = components['schemas']['Ready'];
 export type ReadyInstance = components['schemas']['ReadyInstance'];
 export type ReadyState = components['schemas']['ReadyState'];
@@ -6092,6 +6221,7 @@ export type VersionNode = components['schemas']['VersionNode'];
 export type VersionView = components['schemas']['VersionView'];
 export type Versions = components['schemas']['Versions'];
 export type View = components['schemas']['View'];
+export type Violation = components['schemas']['Violation'];
 export type WantedEvent = components['schemas']['WantedEvent'];
 export type WantedEvents = components['schemas']['WantedEvents'];
 export type WantedKey = components['schemas']['WantedKey'];
@@ -6150,6 +6280,7 @@ export type ModelFacetsField = components['schemas']['model_facets_Field'];
 export type ModelJsonDiffChange = components['schemas']['model_json_diff_Change'];
 export type PeopleManualRecorded = components['schemas']['people_manual_Recorded'];
 export type PeoplePeopleTag = components['schemas']['people_people_Tag'];
+export type PrivacyWhereReader = components['schemas']['privacy_where_Reader'];
 export type StatusFreshnessQuality = components['schemas']['status_freshness_Quality'];
 export type StatusInstancesStatus = components['schemas']['status_instances_Status'];
 export type StatusReportsRecorded = components['schemas']['status_reports_Recorded'];
@@ -6157,6 +6288,7 @@ export type StatusReportsRefused = components['schemas']['status_reports_Refused
 export type StatusSuspectsSuspects = components['schemas']['status_suspects_Suspects'];
 export type UsageQualityQuality = components['schemas']['usage_quality_Quality'];
 export type UsageQualitySource = components['schemas']['usage_quality_Source'];
+export type UsageUsageReader = components['schemas']['usage_usage_Reader'];
 export type Problem = components['schemas']['Problem'];
 export type MarquezError = components['schemas']['MarquezError'];
 export type $defs = Record<string, never>;
@@ -7987,6 +8119,53 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BadRunRepair"];
+                };
+            };
+        };
+    };
+    ApiV2PrivacyWhereFindTagged: {
+        parameters: {
+            query: {
+                /** @description `key`, or `key:value`. */
+                tag: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PrivacyWhere"];
+                };
+            };
+        };
+    };
+    ApiV2PrivacyCheckCheckPolicies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckQuestion"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyCheck"];
                 };
             };
         };

@@ -117,7 +117,7 @@ async def describe(connection: Connection, spread: Spread) -> Described:
     contacts = await contacts_of(connection, datasets | spread.jobs.keys())
     worst = _worst_by_dataset(spread)
     scheduled = await of_datasets(connection, datasets)
-    people = _people(spread, names, asked)
+    people = people_of(spread, names, asked)
     entities = [
         HitEntity(one.entity, names[id_].node_id, worst.get(id_, CHANGES))
         for id_, those in scheduled.items()
@@ -135,9 +135,9 @@ async def describe(connection: Connection, spread: Spread) -> Described:
             warned.setdefault((person.actor, "user"), {}).update(dict.fromkeys(person.jobs, person.severity))
     return Described(
         columns=sorted(_columns(spread, names), key=lambda one: (_rank(one.severity), one.hops, one.dataset, one.column or "")),
-        jobs=sorted(_jobs(spread, names, asked, ran), key=lambda one: (_rank(one.severity), one.id)),
+        jobs=sorted(jobs_of(spread, names, asked, ran), key=lambda one: (_rank(one.severity), one.id)),
         views=sorted(names[id_].node_id for id_ in spread.gone if id_ in names),
-        dashboards=await _dashboards(connection, spread, names, asked, ran),
+        dashboards=await dashboards_of(connection, spread, names, asked, ran),
         entities=sorted(entities, key=lambda one: (_rank(one.severity), one.entity)),
         people=[one for one in people if one.kind == PERSON],
         pipelines=[one for one in people if one.kind != PERSON],
@@ -198,7 +198,7 @@ def _last(
     return told or ran.get(job)
 
 
-def _jobs(
+def jobs_of(
     spread: Spread,
     names: Mapping[uuid.UUID, NodeRow],
     asked: Mapping[uuid.UUID, Askers],
@@ -214,7 +214,7 @@ def _jobs(
             )  # fmt: skip
 
 
-def _people(spread: Spread, names: Mapping[uuid.UUID, NodeRow], asked: Mapping[uuid.UUID, Askers]) -> list[Person]:
+def people_of(spread: Spread, names: Mapping[uuid.UUID, NodeRow], asked: Mapping[uuid.UUID, Askers]) -> list[Person]:
     found: dict[tuple[str, str], Person] = {}
     for id_, told in asked.items():
         if id_ not in names:
@@ -228,7 +228,7 @@ def _people(spread: Spread, names: Mapping[uuid.UUID, NodeRow], asked: Mapping[u
     return sorted(found.values(), key=lambda one: (_rank(one.severity), -one.executions, one.actor))
 
 
-async def _dashboards(
+async def dashboards_of(
     connection: Connection,
     spread: Spread,
     names: Mapping[uuid.UUID, NodeRow],

@@ -80,6 +80,15 @@ async def spread(
     return found
 
 
+async def jobs_that_use(connection: Connection, columns: Mapping[uuid.UUID, set[str]]) -> Spread:
+    """Return the jobs that read these columns of each dataset (`ROWS`: any), with the verdict on each; `columns` of it are those it uses."""
+    found = Spread()
+    step = _Step(connection, found, 1)
+    await step.load(columns, {})
+    await step.judge(columns, {})
+    return found
+
+
 def _touched(edits: Iterable[Edit], columns: Collection[str]) -> set[str]:
     found: set[str] = set()
     for edit in edits:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from headwater.cli import output, server
+from headwater.cli import declared_text, output, server
 from headwater.cli.extras import need
 from headwater.cli.moment import moment
 from headwater.cli.people.metadata import author
 from headwater.cli.status.instances import As, Entity, Limit, Url, short
 from headwater.cli.status.instances import AsOf as KnownAsOf
-from headwater.errors import InvalidEntities, InvalidManifest, InvalidQuestion, NotFound, UnreadableContent
+from headwater.errors import InvalidEntities, InvalidManifest, InvalidQuestion, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -143,7 +143,7 @@ def apply(
 
       headwater entities apply entities/ --prune
     """
-    files = [{"name": str(path), "text": _text(path)} for path in _files(paths)]
+    files = [{"name": str(path), "text": declared_text.read_text(path)} for path in _files(paths)]
     body = {"files": files, "packages": _packages(paths), "prune": prune, "dry_run": dry_run}
     try:
         answer = server.send(url, "POST", "/api/v2/entities", body, **author(as_))
@@ -318,7 +318,7 @@ def _declaration(paths: list[str], json: bool) -> Declaration:
     from headwater.entities.declaration.whole import gathered
 
     try:
-        return gathered((str(path), _read(path)) for path in _files(paths))
+        return gathered((str(path), declared_text.read_bytes(path)) for path in _files(paths))
     except InvalidEntities as wrong:
         raise _mistakes(wrong, json) from wrong
 
@@ -389,23 +389,6 @@ def _packages(paths: list[str]) -> list[dict[str, Any]]:
             }
         )
     return found
-
-
-def _read(path: Path) -> bytes:
-    from headwater.entities.declaration.document import LARGEST
-
-    try:
-        with path.open("rb") as file:
-            return file.read(LARGEST + 1)  # one byte too many is refused with the file's name
-    except OSError as wrong:
-        raise UnreadableContent(f"{path} cannot be read: {wrong.strerror}", path=str(path)) from wrong
-
-
-def _text(path: Path) -> str:
-    try:
-        return _read(path).decode("utf-8-sig")
-    except UnicodeDecodeError as wrong:
-        raise UnreadableContent(f"{path} is not UTF-8: byte {wrong.start + 1}", path=str(path)) from wrong
 
 
 def _entity(found: Declaration, declared: EntityDeclaration, now: dt.datetime, full: First) -> dict[str, Any]:

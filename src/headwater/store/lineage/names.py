@@ -31,6 +31,12 @@ async def aliases(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uu
     return found
 
 
+async def matching(connection: Connection, regexes: Collection[str]) -> list[uuid.UUID]:
+    """Return the datasets whose `namespace:name`, under any of their names, matches one of these regular expressions."""
+    rows = await sqlfile.load("lineage/names")["matching"].many(connection, regexes=list(regexes))
+    return [row[0] for row in rows]
+
+
 async def pages(connection: Connection, size: int) -> AsyncIterator[list[DatasetName]]:
     """The names of all datasets as they are kept, a page at a time."""
     after = uuid.UUID(int=0)

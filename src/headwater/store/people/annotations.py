@@ -53,6 +53,11 @@ async def of_kind(connection: Connection, kind: str, *, limit: int, offset: int)
     return [_annotation(row) for row in rows]
 
 
+async def datasets_with_tags(connection: Connection) -> list[uuid.UUID]:
+    """Return the datasets that carry any tag, or whose columns do: by events and people, those that were taken back too."""
+    return [row[0] for row in await sqlfile.load("people/annotations")["datasets_with_tags"].many(connection)]
+
+
 async def of_things(connection: Connection, kind: str) -> list[Annotation]:
     """Return everything that holds of every `namespace`, `source` or `tag`."""
     return [

@@ -2,7 +2,7 @@
 
 from litestar import Router
 
-from headwater.api.routes.v2 import bad_runs, plans, server, stale, usage, whatif
+from headwater.api.routes.v2 import bad_runs, plans, privacy, server, stale, usage, whatif
 from headwater.api.routes.v2.lineage import catalog, correlation, graph, runs
 from headwater.api.routes.v2.people import metadata
 from headwater.api.routes.v2.status import entities, entity_drafts, incidents
@@ -20,6 +20,7 @@ router = Router(
         *entity_drafts.handlers,
         *plans.handlers,
         *bad_runs.handlers,
+        *privacy.handlers,
         *whatif.handlers,
         *metadata.handlers,
         *server.handlers,

@@ -14,3 +14,8 @@ where c.canonical_id = any(%(ids)b) and c.canonical_id <> c.dataset_id order by 
 -- name: page_after :many
 -- Every dataset by the name it is kept under, a page at a time.
 select id, namespace, name from datasets where id > %(after)s order by id limit %(limit)s
+
+-- name: matching :many
+-- Visible datasets whose `namespace:name` matches one of these regular expressions; by their canonical names.
+select distinct coalesce(c.canonical_id, d.id) from datasets d left join dataset_canonical c on c.dataset_id = d.id
+where not d.hidden and (d.namespace || ':' || d.name) ~ any(%(regexes)s::text[])

@@ -23,6 +23,13 @@ where kind = %(kind)s and not deleted order by target, key limit %(limit)s offse
 select target, target, field, kind, key, value::text, deleted, author, at from annotations
 where owner is null and not deleted and starts_with(target, %(prefix)s) order by target, kind, key
 
+-- name: datasets_with_tags :many
+-- Datasets, by their canonical names, that events or people gave a tag, or a column of theirs.
+select distinct coalesce(c.canonical_id, d.id) from (
+  select o.owner as id from owner_facets o join facet_sets s on s.id = o.set_id where s.name = 'tags'
+  union select owner from annotations where kind = 'tag' and owner is not null) t
+join datasets d on d.id = t.id left join dataset_canonical c on c.dataset_id = d.id
+
 -- name: tag_names :many
 -- Tags that people put on something.
 select distinct value->>'name' from annotations where kind = 'tag' and not deleted order by 1
