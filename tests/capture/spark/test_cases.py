@@ -40,8 +40,8 @@ def test_case(name: str, spark: Any, attachment: Any, kept: Any, land: Path, tmp
     assert actual == expected["events"], json.dumps(actual, indent=1)
 
 
-def run(name: str, spark: Any, land: Path, out: Path, functions: Any, window: Any) -> None:
-    statement = CASES / f"{name}.sql"
+def run(name: str, spark: Any, land: Path, out: Path, functions: Any, window: Any, cases: Path = CASES) -> None:
+    statement = cases / f"{name}.sql"
     if statement.exists():
         text = statement.read_text().replace("{land}", str(land)).replace("{out}", str(out))
         first = text.split(None, 1)[0].lower()
@@ -52,7 +52,7 @@ def run(name: str, spark: Any, land: Path, out: Path, functions: Any, window: An
                 if part.strip():
                     spark.sql(part)
         return
-    code = compile((CASES / f"{name}.py").read_text(), name, "exec")
+    code = compile((cases / f"{name}.py").read_text(), name, "exec")
     exec(code, {"spark": spark, "land": str(land), "out": str(out), "F": functions, "Window": window})
 
 

@@ -4,7 +4,7 @@ A plan that is too large to read yields tables without columns and a warning, wi
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from headwater.capture.spark.datasets import Catalog, Dataset, Leaves
 from headwater.capture.spark.dependencies import Dependencies, TooMany
 from headwater.capture.spark.plan import Node
 
+Within = Callable[[Node], tuple[Mapping[int, Dependencies], Leaves]]
 _MOST_LEAVES = 200
 UNSEEN = "the columns of an RDD are not seen, and of its inputs only files are"
 
@@ -62,9 +63,10 @@ def analyse(
     *,
     output: bool = True,
     inner: Sequence[Any] = (),
+    within: Within | None = None,
 ) -> Analysis:
     """Analyse a query. `query` is the tree of `jquery`; `text` its JSON; `known` earlier resolved columns, by ExprId; `output`: also its schema;
-    `inner`: plans that it hides.
+    `inner`: plans that it hides; `within`: what models give to columns of a plan, by ExprId.
     """
     found = datasets.leaves(jquery, text, query, catalog, inner, known)
     carried: dict[int, Dependencies] = {}
@@ -76,6 +78,9 @@ def analyse(
                         carried[attribute.expression_id], sources = known[attribute.expression_id]
                         found.by_key = {**sources.by_key, **found.by_key}
                         found.ids = {**sources.ids, **found.ids}
+    predicted, sources = within(query) if within else ({}, Leaves())
+    found.by_key = {**sources.by_key, **found.by_key}
+    found.ids = {**sources.ids, **found.ids}
     result = Analysis(found, opaque=any(_opaque(node, carried) for node in query.walk()))
     if result.opaque and any(
         node.kind in datasets.RDDS and columns.leaf_key(node) in found.by_key for node in query.walk()
@@ -84,7 +89,7 @@ def analyse(
     if output:
         result.fields = schema.struct_fields(json.loads(str(jquery.schema().json())))
     try:
-        relation = columns.resolve(query, carried)
+        relation = columns.resolve(query, carried, predicted)
         result.columns, result.rows = relation.columns, relation.rows
     except (TooMany, RecursionError) as reason:
         result.warnings.append(f"column lineage left out: {reason}")
@@ -97,8 +102,19 @@ def _opaque(node: Node, carried: Mapping[int, Dependencies]) -> bool:
     return not all(attribute.expression_id in carried for attribute in node.attributes("output"))
 
 
-def tables_only(plans: Sequence[Any], catalog: Catalog, config: Config, size: int) -> Analysis:
-    """Return only the datasets that the leaves of too large plans name, without columns."""
+def text_of(jplan: Any, config: Config) -> tuple[str, str]:
+    """Return a plan's JSON; or empty, and why it has none: the plan is too large, or holds something that Spark cannot write."""
+    size = len(str(jplan.toString()))
+    if size > config.largest_plan:
+        return "", f"the plan's text has {size} characters, the limit is {config.largest_plan}"
+    try:
+        return str(jplan.toJSON()), ""
+    except Exception as error:  # noqa: BLE001 - py4j raises its own kinds; the run says it
+        return "", f"Spark does not write the plan as JSON: {type(error).__name__}: {str(error)[:200]}"
+
+
+def tables_only(plans: Sequence[Any], catalog: Catalog, why: str) -> Analysis:
+    """Return only the datasets that the leaves of plans name, without columns. `why`: the plans have no text."""
     found = Leaves()
     leaves = [leaf for jplan in plans for leaf in datasets._items(jplan.collectLeaves())]
     for i, leaf in enumerate(leaves[:_MOST_LEAVES]):
@@ -106,6 +122,5 @@ def tables_only(plans: Sequence[Any], catalog: Catalog, config: Config, size: in
             found.by_key[f"leaf-{i}"] = places
             found.coverage.through_function += 1
     if len(leaves) > _MOST_LEAVES:
-        found.coverage.limit(f"of {len(leaves)} leaves of a plan that is too large {_MOST_LEAVES} were looked at")
-    warning = f"column lineage left out: the plan's text has {size} characters, the limit is {config.largest_plan}"
-    return Analysis(found, warnings=[warning])
+        found.coverage.limit(f"of {len(leaves)} leaves of a plan without columns {_MOST_LEAVES} were looked at")
+    return Analysis(found, warnings=[f"column lineage left out: {why}"])

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from headwater.capture.spark import config as configuration
-from headwater.capture.spark import saves
+from headwater.capture.spark import models, saves
 from headwater.capture.spark.application import Application
 from headwater.capture.spark.collector import END, Collector
 from headwater.capture.spark.config import Config
@@ -113,6 +113,7 @@ class Attachment:
         self._collector = Collector(sc._jvm, self._inbox.quiet, self._application, config, details)
         self.active = True
         saves.follow(_collector_of)
+        models.follow(_collector_of)
         self._thread = threading.Thread(
             target=self._listen, args=(self._collector,), name="headwater-spark", daemon=True
         )
@@ -136,7 +137,7 @@ class Attachment:
                 self._gone = True
                 collector.abort(_GONE)
                 break
-            collector.read_taken()
+            collector.rdd_reads.report()
             collector.beat(time.monotonic())
             for place, (kind, item) in enumerate(items):
                 following = items[place + 1][0] if place + 1 < len(items) else ""

@@ -8,7 +8,7 @@ Never raises: what cannot be read is skipped and logged once.
 
 import logging
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +18,6 @@ from headwater.capture.spark import (
     analysis,
     commands,
     crossing,
-    datasets,
     emission,
     inference,
     plan,
@@ -29,8 +28,10 @@ from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.application import Application
 from headwater.capture.spark.commands import Write
 from headwater.capture.spark.config import Config
-from headwater.capture.spark.datasets import Catalog, Leaves
+from headwater.capture.spark.datasets import Catalog, Dataset, Leaves
 from headwater.capture.spark.dependencies import Dependencies
+from headwater.capture.spark.predictions import Predictions
+from headwater.capture.spark.rdd_reads import RDDReads
 from headwater.capture.spark.statistics import Metrics
 from headwater.capture.spark.streams import Streams
 from headwater.capture.spark.telling import Query, Teller
@@ -58,7 +59,6 @@ _READS = frozenset(
 _CUTS = frozenset({"checkpoint", "localCheckpoint"})
 _MOST_LIVE = 2000
 _MOST_KNOWN = 20_000
-_MOST_TAKEN = 1000
 
 
 class Execution(msgspec.Struct):
@@ -100,12 +100,11 @@ class Collector:
         self.live: OrderedDict[int, Execution] = OrderedDict()
         # Columns of plans that Spark cuts off (checkpoints, micro-batches), by ExprId.
         self.known: OrderedDict[int, tuple[Dependencies, Leaves]] = OrderedDict()
-        # RDDs that the program saves now, by the run: begun and ended on the program's thread.
+        self.predictions = Predictions(config, self.known, application.coverage)
+        # RDDs and models that the program saves now, by the run: begun and ended on the program's thread.
         self.saving: dict[str, Query] = {}
         self._said: set[str] = set()
-        # RDDs that the program took to the driver: noted on its thread, looked at on this one.
-        self._taken: deque[tuple[Any, int]] = deque()
-        self._looked_at: set[int] = set()
+        self.rdd_reads = RDDReads(application)
         self._beat_at = time.monotonic()
 
     def take(self, kind: str, happening: Any, *, over: bool = False) -> bool:
@@ -147,7 +146,7 @@ class Collector:
         self.application.abort(reason)
 
     def begin(self, write: Write, found: Analysis, description: str, started: int) -> Query:
-        """Report that the program begins to save an RDD. On the program's thread."""
+        """Report that the program begins to save an RDD or a model. On the program's thread."""
         query = Query(
             event.run_id(), write, found, "", self.application.owner_at(started), {"description": description[:500]}
         )
@@ -156,38 +155,20 @@ class Collector:
         return query
 
     def finish(self, query: Query, failure: BaseException | None) -> None:
-        """Report that an RDD is saved, or why it is not. On the program's thread."""
+        """Report that it is saved, or why it is not. On the program's thread."""
         if self.saving.pop(query.run_id, None) is not None:
             facets = emission.error(f"{type(failure).__name__}: {failure}", "") if failure is not None else {}
             self.teller.tell("COMPLETE" if failure is None else "FAIL", query, datetime.now(UTC), facets=facets)
 
     def took(self, jrdd: Any, started: int) -> None:
-        """Note that the program took an RDD to the driver. On the program's thread: it costs a place in a queue."""
-        if len(self._taken) < _MOST_TAKEN:
-            self._taken.append((jrdd, started))
-        else:
-            self.application.coverage.limit(f"of RDDs taken to the driver, {_MOST_TAKEN} at a time were looked at")
+        """Note that the program took an RDD to the driver. On the program's thread."""
+        self.rdd_reads.note(jrdd, started)
 
-    def read_taken(self) -> None:
-        """Report the RDDs that were taken to the driver, once each."""
-        while self._taken:
-            jrdd, started = self._taken.popleft()
-            try:
-                number = int(jrdd.rdd().id())
-                if number in self._looked_at:
-                    continue
-                self._looked_at.add(number)
-                found = Leaves()
-                found.by_key["rdd"] = datasets.of_rdd(jrdd.rdd(), found.coverage)
-                found.coverage.through_function += bool(found.by_key["rdd"])
-                self.application.coverage.add(found.coverage)
-                read = Analysis(found, warnings=[analysis.UNSEEN], opaque=True)
-                if read.inputs:
-                    inputs = emission.inputs(read.inputs, found, None)
-                    owner = self.application.owner_at(started)
-                    self.application.read_by_driver(inputs, emission.driver_read(read), owner, read.warnings)
-            except Exception as error:  # noqa: BLE001 - capture never harms its host; the run says it
-                self.application.coverage.miss("an RDD taken to the driver", error)
+    def loaded(self, place: Dataset, started: int) -> None:
+        """Report that the program loaded a model. On the program's thread."""
+        read = Analysis(Leaves({"model": [place]}))
+        inputs = emission.inputs(read.inputs, read.leaves, None)
+        self.application.read_by_driver(inputs, emission.driver_read(read), self.application.owner_at(started))
 
     def _abort_queries(self, reason: str) -> None:
         while self.saving:
@@ -296,22 +277,32 @@ class Collector:
     def _examine(self, execution: Execution, jqe: Any, janalyzed: Any, action: str = "") -> None:
         execution.examined = True
         catalog = Catalog(jqe)
-        size = len(str(janalyzed.toString()))
-        if size > self.config.largest_plan:
-            self._examine_large(execution, janalyzed, catalog, size)
+        text, why = analysis.text_of(janalyzed, self.config)
+        if not text:
+            self._examine_tables(execution, janalyzed, catalog, why)
+            self._leave_out_models(execution)
             return
-        text = str(janalyzed.toJSON())
         root = plan.parse(text)
         execution.write = commands.write(janalyzed, root, catalog)
         if execution.write is None:
             if inference.reads_first_line(action, root):
                 return
-            execution.analysis = analysis.analyse(janalyzed, root, text, catalog, self.known, output=False)
+            execution.analysis = analysis.analyse(
+                janalyzed, root, text, catalog, self.known, output=False, within=self.predictions.within
+            )
+            self._leave_out_models(execution)
             return
         if execution.write.query is not None:
             jquery, inner = execution.write.jquery, execution.write.inner
             execution.analysis = analysis.analyse(
-                jquery, execution.write.query, text, catalog, self.known, output=not inner, inner=inner
+                jquery,
+                execution.write.query,
+                text,
+                catalog,
+                self.known,
+                output=not inner,
+                inner=inner,
+                within=self.predictions.within,
             )
             execution.analysis.gives(execution.write.partitions)
             if execution.write.columns and execution.write.target is not None:
@@ -325,15 +316,25 @@ class Collector:
             # A sink without a dataset (console, noop, memory): its inputs feed nothing.
             execution.write = None
             execution.analysis = None
+        self._leave_out_models(execution)
 
-    def _examine_large(self, execution: Execution, janalyzed: Any, catalog: Catalog, size: int) -> None:
+    def _leave_out_models(self, execution: Execution) -> None:
+        """Forget a query that saves or loads a part of a model, which is reported whole."""
+        target = execution.write.target if execution.write is not None else None
+        read = execution.analysis.inputs if execution.analysis is not None else []
+        if target is not None and self.predictions.inside(target):
+            execution.write = execution.analysis = None
+        elif execution.write is None and read and all(self.predictions.inside(one) for one in read):
+            execution.analysis = None
+
+    def _examine_tables(self, execution: Execution, janalyzed: Any, catalog: Catalog, why: str) -> None:
         kind = str(janalyzed.getClass().getSimpleName())
         plans = [janalyzed]
         if commands.writes(kind):
             execution.write = commands.write(janalyzed, plan.Node(kind, {"class": kind}, []), catalog)
             if execution.write is not None and execution.write.jquery is not None:
                 plans = execution.write.inner or [execution.write.jquery]
-        execution.analysis = analysis.tables_only(plans, catalog, self.config, size)
+        execution.analysis = analysis.tables_only(plans, catalog, why)
 
     def _remember(self, found: Analysis) -> None:
         for column in found.columns:

@@ -45,12 +45,17 @@ def leaf_key(node: Node) -> str:
     return str(columns[0].expression_id) if columns else ""
 
 
-def resolve(plan: Node, known: Mapping[int, Dependencies] | None = None) -> Relation:
-    """Return the relation that `plan` makes. `known`: earlier resolved columns, by ExprId, for plans that Spark cut off (checkpoints, micro-batches).
+def resolve(
+    plan: Node,
+    known: Mapping[int, Dependencies] | None = None,
+    predicted: Mapping[int, Dependencies] | None = None,
+) -> Relation:
+    """Return the relation that `plan` makes. `known`: earlier resolved columns, by ExprId, for plans that Spark cut off (checkpoints, micro-batches);
+    `predicted`: what models give to columns that the plan makes.
 
     Raises TooMany beyond the limits.
     """
-    return _Walk(known or {}).relation(plan, None)
+    return _Walk(known or {}, predicted or {}).relation(plan, None)
 
 
 class _Scope:
@@ -74,8 +79,9 @@ class _Scope:
 
 
 class _Walk:
-    def __init__(self, known: Mapping[int, Dependencies]) -> None:
+    def __init__(self, known: Mapping[int, Dependencies], predicted: Mapping[int, Dependencies]) -> None:
         self.known = known
+        self.predicted = predicted
         self.ctes: dict[int, Relation] = {}
         self.loops: dict[int, Relation] = {}
         self.spent = 0
@@ -118,8 +124,18 @@ class _Walk:
 
     def _named(self, trees: list[Node], scope: _Scope) -> list[Column]:
         return [
-            Column(tree.expression_id, tree.name, self._value(tree, scope), self._fields(tree, scope)) for tree in trees
+            Column(
+                tree.expression_id,
+                tree.name,
+                self._predicted(tree, self._value(tree, scope)),
+                self._fields(tree, scope),
+            )
+            for tree in trees
         ]
+
+    def _predicted(self, tree: Node, depends: Dependencies) -> Dependencies:
+        given = self.predicted.get(tree.expression_id)
+        return deps.merged([depends, given]) if given else depends
 
     def _deciding(self, trees: list[Node], scope: _Scope, subtype: str) -> Dependencies:
         return deps.deciding(deps.merged(self._value(tree, scope) for tree in trees), subtype)
@@ -133,7 +149,7 @@ class _Walk:
             known = self.known.get(attribute.expression_id)
             if known is None:
                 known = deps.of(Source(key, attribute.name)) if node.kind not in _SOURCELESS else {}
-            columns.append(Column(attribute.expression_id, attribute.name, known))
+            columns.append(Column(attribute.expression_id, attribute.name, self._predicted(attribute, known)))
         return Relation(columns, {})
 
     def _project(self, node: Node, outer: _Scope | None) -> Relation:

@@ -22,7 +22,7 @@ _LIFECYCLE = {"Overwrite": OVERWRITE, "ErrorIfExists": CREATE, "Ignore": CREATE,
 class Write(msgspec.Struct):
     """The effect of a command. `query`/`jquery`: the plan whose output is written, in Python and in the JVM; None for plain DDL.
     `inner`: the plans that the command hides. `columns`: the target's, if only some of its rows are rewritten. `jtable`: the V2 table that it
-    writes; `jname`: the name of one that does not exist yet.
+    writes; `jname`: the name of one that does not exist yet. `facets`: further ones of the target.
     """
 
     target: Dataset | None
@@ -38,6 +38,7 @@ class Write(msgspec.Struct):
     columns: list[dict[str, Any]] = []
     jtable: Any = None
     jname: Any = None
+    facets: dict[str, Any] = {}
 
 
 def write(jcommand: Any, node: Node, catalog: Catalog) -> Write | None:

@@ -21,7 +21,7 @@ from headwater.model import names
 MOST_PATHS = 64
 _ID = re.compile(r"#(\d+)")
 _BARE = re.compile(r"^\w+#\d+L?$")
-_SEPARATOR = "\x01"
+SEPARATOR = "\x01"
 _NOWHERE = frozenset({"NoopTable", "MemoryStreamTable", "RateStreamTable", "ConsoleTable", "MemoryTable"})
 # Leaves that nothing outside of the program feeds.
 _OWN = frozenset(
@@ -272,7 +272,7 @@ def _relation(leaf: Any, node: Node, fields: list[dict[str, Any]], catalog: Cata
         if node.fields.get("isStreaming"):
             with contextlib.suppress(Exception):
                 return [delta(snapshots.read_by(relation.location())[0], fields, symlink)]
-        paths = str(relation.location().rootPaths().mkString(_SEPARATOR)).split(_SEPARATOR)
+        paths = str(relation.location().rootPaths().mkString(SEPARATOR)).split(SEPARATOR)
         if node.fields.get("isStreaming"):
             # A micro-batch lists its files; the dataset is their folder.
             paths = [path.rsplit("/", 1)[0] for path in paths]
@@ -345,7 +345,7 @@ def v2_table(table: Any, fields: list[dict[str, Any]], catalog: Catalog) -> list
         options = table.jdbcOptions()
         return [jdbc(str(options.url()), str(options.tableOrQuery()), fields)]
     with contextlib.suppress(Exception):
-        paths = str(table.fileIndex().rootPaths().mkString(_SEPARATOR)).split(_SEPARATOR)
+        paths = str(table.fileIndex().rootPaths().mkString(SEPARATOR)).split(SEPARATOR)
         return _files(paths, fields, str(table.formatName()).lower())
     properties: dict[str, str] = {}
     with contextlib.suppress(Exception):
@@ -378,7 +378,7 @@ def _expands(jplan: Any) -> list[Any]:
 
 def _expand_sources(expand: Any) -> list[list[tuple[int, bool]]] | None:
     """Return the ExprIds of each output column of an Expand and whether they are bare; None if its text cannot be read."""
-    rows = [split_row(line) for line in str(expand.projections().mkString(_SEPARATOR)).split(_SEPARATOR)]
+    rows = [split_row(line) for line in str(expand.projections().mkString(SEPARATOR)).split(SEPARATOR)]
     if not rows or len({len(row) for row in rows}) != 1:
         return None
     return [

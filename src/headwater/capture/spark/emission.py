@@ -112,6 +112,7 @@ def output(
         if write.previous:
             change["previousIdentifier"] = {"namespace": write.previous[0], "name": write.previous[1]}
         facets["lifecycleStateChange"] = event.facet("LifecycleStateChangeDatasetFacet", **change)
+    facets |= write.facets
     if write.partitions:
         facets["headwater_partitioning"] = event.facet("headwater_partitioning", columns=write.partitions)
     if analysis is not None and (lineage := column_lineage(analysis, largest)):

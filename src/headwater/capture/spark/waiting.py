@@ -6,43 +6,17 @@ runs without capture. Sessions through Spark Connect are of another module.
 """
 
 import contextlib
-import importlib.util
-import sys
 from types import ModuleType
 from typing import Any
 
 _WANTED = ("pyspark.sql.session", "pyspark.sql.connect.session")
 
 
-class _Waiting:
-    """A finder that finds nothing, but adds a step to the import of each wanted module."""
-
-    def __init__(self) -> None:
-        self.wanted = {name for name in _WANTED if name not in sys.modules}
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name not in self.wanted:
-            return None
-        self.wanted.discard(name)
-        if not self.wanted:
-            with contextlib.suppress(ValueError):
-                sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
-        if spec is not None and spec.loader is not None:
-            load = spec.loader.exec_module
-
-            def load_and_wrap(module: ModuleType) -> None:
-                load(module)
-                with contextlib.suppress(Exception):
-                    _wrap(module.SparkSession)
-
-            with contextlib.suppress(Exception):
-                spec.loader.exec_module = load_and_wrap  # type: ignore[method-assign]
-        return spec
-
-
-def _wrap(session: Any) -> None:
+def _wrap(module: ModuleType) -> None:
     """Wrap `__init__`, through which the builder, newSession and direct calls create every session."""
+    session: Any = getattr(module, "SparkSession", None)
+    if session is None:
+        return
     create = session.__init__
 
     def create_and_attach(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -61,7 +35,7 @@ def _wrap(session: Any) -> None:
 
 
 with contextlib.suppress(Exception):
+    from headwater.capture.spark.imports import after_import
+
     for _name in _WANTED:
-        if _name in sys.modules:
-            _wrap(sys.modules[_name].SparkSession)
-    sys.meta_path.insert(0, _Waiting())
+        after_import(_name, _wrap)

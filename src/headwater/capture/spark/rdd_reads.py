@@ -1,0 +1,48 @@
+"""Report RDDs that the program takes to the driver, as reads of the application. Its thread only notes them; capture's own looks at them."""
+
+from collections import deque
+from typing import Any
+
+from headwater.capture.spark import analysis, datasets, emission
+from headwater.capture.spark.analysis import Analysis
+from headwater.capture.spark.application import Application
+from headwater.capture.spark.datasets import Leaves
+
+_MOST_WAITING = 1000
+
+
+class RDDReads:
+    """The RDDs that an application took to its driver."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._waiting: deque[tuple[Any, int]] = deque()
+        self._looked_at: set[int] = set()
+
+    def note(self, jrdd: Any, started: int) -> None:
+        """Note a read: it costs a place in a queue."""
+        if len(self._waiting) < _MOST_WAITING:
+            self._waiting.append((jrdd, started))
+        else:
+            self._application.coverage.limit(f"of RDDs taken to the driver, {_MOST_WAITING} at a time were looked at")
+
+    def report(self) -> None:
+        """Report what was noted, once each."""
+        while self._waiting:
+            jrdd, started = self._waiting.popleft()
+            try:
+                number = int(jrdd.rdd().id())
+                if number in self._looked_at:
+                    continue
+                self._looked_at.add(number)
+                found = Leaves()
+                found.by_key["rdd"] = datasets.of_rdd(jrdd.rdd(), found.coverage)
+                found.coverage.through_function += bool(found.by_key["rdd"])
+                self._application.coverage.add(found.coverage)
+                read = Analysis(found, warnings=[analysis.UNSEEN], opaque=True)
+                if read.inputs:
+                    inputs = emission.inputs(read.inputs, found, None)
+                    owner = self._application.owner_at(started)
+                    self._application.read_by_driver(inputs, emission.driver_read(read), owner, read.warnings)
+            except Exception as error:  # noqa: BLE001 - capture never harms its host; the run says it
+                self._application.coverage.miss("an RDD taken to the driver", error)
