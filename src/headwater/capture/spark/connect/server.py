@@ -1,7 +1,8 @@
 """Questions to a Spark Connect server about what only it knows: schemas, tables, settings. Asked on capture's own thread, over the program's channel.
 
-Each answer comes in seconds or not at all (`NoAnswer`); nothing here changes the session. A schema runs no query, but that of JSON, XML and CSV files
-with `inferSchema`, for which Spark reads the files: it is not asked (`schema_of_read`).
+Each answer comes in seconds or not at all (`NoAnswer`); nothing here changes the session. Asked for the schema of a relation that reads files
+without a given schema, Spark finds it out from the files once more, with a job of its own: for CSV and JSON it reads them. So an answer is
+remembered for the DataFrame that it is of.
 """
 
 import json
