@@ -25,7 +25,7 @@ from headwater.model import names
 
 log = logging.getLogger("headwater")
 
-# Of a summary: what is kept with the model. The rest would run a query.
+# The rest of a summary would run a query.
 _MEASURED = ("totalIterations", "numIter", "trainingCost")
 _SEARCHED = ("avgMetrics", "validationMetrics")
 _RANDOM_ID = re.compile(r"_[0-9a-f]{12}(?:_|$)")
@@ -144,7 +144,7 @@ def _transforming(original: Any, watcher: Callable[[], Watcher | None]) -> Any:
         with _unharmed("predictions were not captured"):
             model = _models.get(self)
             if model is not None and (found := watcher()) is not None:
-                found.predictions.made(model, dataset._jdf, result._jdf)
+                found.predictions.note_prediction(model, dataset._jdf, result._jdf)
         return result
 
     return transform
@@ -157,7 +157,7 @@ def _evaluating(original: Any, watcher: Callable[[], Watcher | None]) -> Any:
         with _unharmed("a metric was not captured"):
             if (found := watcher()) is not None:
                 measure = self.copy(params) if params else self
-                found.predictions.measured(dataset._jdf, _metric(measure), float(result))
+                found.predictions.note_metric(dataset._jdf, _metric(measure), float(result))
         return result
 
     return evaluate
@@ -195,7 +195,7 @@ def _saving(original: Any, watcher: Callable[[], Watcher | None]) -> Any:
                 found = watcher() if first and _is_model(instance) else None
                 if found is not None:
                     model, place = _models.setdefault(instance, Model()), _place(path)
-                    found.predictions.is_model(place)
+                    found.predictions.note_place(place)
                     again = self in _replaced or getattr(self, "shouldOverwrite", False)
                     begun = _begin(found, instance, model, place, OVERWRITE if again else CREATE)
             try:
@@ -230,7 +230,7 @@ def _loading(original: Any, watcher: Callable[[], Watcher | None]) -> Any:
                 found = watcher() if first else None
                 if found is not None:
                     place = _place(path)
-                    found.predictions.is_model(place)
+                    found.predictions.note_place(place)
             result = original(self, path)
         with _unharmed("the load of a model was not captured"):
             if found is not None and place is not None and _is_model(result):

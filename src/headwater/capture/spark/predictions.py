@@ -56,15 +56,15 @@ class Predictions:
         self._waiting: deque[Callable[[], None]] = deque()
         self._lock = threading.RLock()
 
-    def made(self, model: Model, jbefore: Any, jafter: Any) -> None:
+    def note_prediction(self, model: Model, jbefore: Any, jafter: Any) -> None:
         """Note that the model made the DataFrame `jafter` of `jbefore`."""
         self._later(lambda: self._read_made(model, jbefore, jafter))
 
-    def measured(self, jdf: Any, metric: str, value: float) -> None:
+    def note_metric(self, jdf: Any, metric: str, value: float) -> None:
         """Note what an evaluator says of predictions."""
         self._later(lambda: self._read_measured(jdf, metric, value))
 
-    def is_model(self, place: Dataset) -> None:
+    def note_place(self, place: Dataset) -> None:
         """Note that a model is kept at a place: what Spark reads and writes below it is not reported by itself."""
         self._places.add(place.key)
 
