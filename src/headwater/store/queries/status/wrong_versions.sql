@@ -13,7 +13,8 @@ select o.kind, o.ref, o.columns::text from incident_origins o join incidents i o
 
 -- name: current :many
 -- The places in the list of those of these versions that are what a dataset holds: their runs did not fail, or were streams that had written them before, and of no part that
--- they wrote has another such run written a later version. A version that is only declared replaces none that was seen.
+-- they wrote has another such run written a later version. A version that is only declared replaces none that was seen. The dataset's names are an array, and
+-- not joined: before the first statistics of a new load a join reads all versions for each.
 select k.nr::int4 - 1 from unnest(%(ids)b::uuid[]) with ordinality as k (id, nr) join dataset_versions v on v.id = k.id
 left join dataset_canonical c on c.dataset_id = v.dataset_id
 left join runs own on own.run_id = v.run_id and own.job_id = v.job_id
@@ -21,13 +22,15 @@ cross join lateral (
   select array_agg(s.part) as parts from report_subsets s
   where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out') mine
 where (coalesce(own.state, 3) not in (4, 5) or v.checkpoint) and not exists (
-  select from (select coalesce(c.canonical_id, v.dataset_id) as id union select dataset_id from dataset_canonical where canonical_id = coalesce(c.canonical_id, v.dataset_id)) m
-  join dataset_versions n on n.dataset_id = m.id and n.written_at > v.written_at and (n.run_id, n.job_id) is distinct from (v.run_id, v.job_id) and (v.declared or not n.declared)
+  select from dataset_versions n
   left join runs r on r.run_id = n.run_id and r.job_id = n.job_id
   cross join lateral (
     select array_agg(s.part) as parts from report_subsets s
     where s.job_id = n.job_id and s.report_id = n.run_id and s.dataset_id = n.dataset_id and s.direction = 'out') later
-  where (coalesce(r.state, 3) not in (4, 5) or n.checkpoint) and (mine.parts is null or later.parts is null or mine.parts && later.parts))
+  where n.dataset_id = any(array(
+      select coalesce(c.canonical_id, v.dataset_id) union all select dataset_id from dataset_canonical where canonical_id = coalesce(c.canonical_id, v.dataset_id)))
+    and n.written_at > v.written_at and (n.run_id, n.job_id) is distinct from (v.run_id, v.job_id) and (v.declared or not n.declared)
+    and (coalesce(r.state, 3) not in (4, 5) or n.checkpoint) and (mine.parts is null or later.parts is null or mine.parts && later.parts))
 
 -- name: unconfirmed :many
 -- Those of these versions after which no event says that the dataset was replaced: what came later may have been added to them.
@@ -35,9 +38,10 @@ select v.id from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.
 left join dataset_canonical c on c.dataset_id = v.dataset_id
 left join runs own on own.run_id = v.run_id and own.job_id = v.job_id
 where (coalesce(own.state, 3) not in (4, 5) or v.checkpoint) and not exists (
-  select from (select coalesce(c.canonical_id, v.dataset_id) as id union select dataset_id from dataset_canonical where canonical_id = coalesce(c.canonical_id, v.dataset_id)) m
-  join dataset_versions n on n.dataset_id = m.id and n.written_at > v.written_at and n.lifecycle in ('OVERWRITE', 'CREATE', 'TRUNCATE', 'DROP')
-  left join runs r on r.run_id = n.run_id and r.job_id = n.job_id where coalesce(r.state, 3) not in (4, 5))
+  select from dataset_versions n left join runs r on r.run_id = n.run_id and r.job_id = n.job_id
+  where n.dataset_id = any(array(
+      select coalesce(c.canonical_id, v.dataset_id) union all select dataset_id from dataset_canonical where canonical_id = coalesce(c.canonical_id, v.dataset_id)))
+    and n.written_at > v.written_at and n.lifecycle in ('OVERWRITE', 'CREATE', 'TRUNCATE', 'DROP') and coalesce(r.state, 3) not in (4, 5))
 
 -- name: before :many
 -- The version that the dataset of each of these versions had before it, if that has a name to go back to.
