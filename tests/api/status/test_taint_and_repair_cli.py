@@ -201,6 +201,57 @@ def test_a_bad_run_of_a_dag(place: Place) -> None:
     assert place.ask("GET", "/api/v2/incidents")["total"] == 1
 
 
+def test_a_bad_run_of_a_dag_that_makes_no_entity(place: Place) -> None:
+    """It is found by its events: its own, or those of its tasks alone; what used it, by what runs read."""
+    interval = "2026-01-02T00:00:00Z"
+    of = {"nominalTime": facet(nominalStartTime=interval, nominalEndTime="2026-01-03T00:00:00Z")}
+
+    def send(run_: int, job: str, inputs: list[str], outputs: list[str], namespace: str, dag: int | None) -> None:
+        facets = of
+        if dag is not None:
+            parent = facet(run={"runId": RUN.format(dag)}, job={"namespace": namespace, "name": "rates"})
+            facets = of | {"parent": parent}
+        event = run_event(
+            "COMPLETE",
+            run_,
+            job,
+            inputs,
+            outputs,
+            at=f"2026-01-03T{run_ - 40:02}:00:00Z",
+            namespace=namespace,
+            run_facets=facets,
+        )
+        place.ask("POST", "/api/v1/lineage", event)
+
+    send(41, "rates", [], [], "one", None)
+    send(42, "rates.fetch", ["/src"], ["/rates/raw"], "one", 41)
+    send(43, "model", ["/rates/raw"], ["/rates/model"], "one", None)
+    asked = ("repair", "--dag", "rates", "--execution-date", interval)
+    look = json.loads(run(place, *asked, "--dry-run", "--json").output)
+    assert (look["impact"], look["plan"]) == (None, None)
+    assert [each["label"] for each in look["incident"]["reads"]["repeat"]] == ["rates.fetch", "model"]
+    assert "one:rates.fetch" in run(place, *asked, "--dry-run").output
+    by_id = json.loads(run(place, "repair", "--dag", "rates", "--run", RUN.format(41), "--dry-run", "--json").output)
+    assert by_id["incident"]["reads"] == look["incident"]["reads"]
+    first, again = (
+        json.loads(run(place, *asked, *why, "--json").output)["incident"]["id"] for why in (["--reason", "old"], [])
+    )
+    assert first == again
+    # In the other namespace only a task reports.
+    send(45, "rates.fetch", ["/src"], ["/two/raw"], "two", 44)
+    with pytest.raises(InvalidQuestion, match="in 2 namespaces, one, two: name one"):
+        run(place, *asked, "--dry-run")
+    body = {"dag": "rates", "execution_date": interval, "airflow": "two"}
+    repeat = place.ask("POST", "/api/v2/repair", body)["incident"]["reads"]["repeat"]
+    assert [each["job"] for each in repeat] == ["job:two:rates.fetch"]
+    with pytest.raises(NotFound, match="begins at 2026-01-05T00:00:00Z; the latest begin at 2026-01-02T00:00:00Z"):
+        run(place, "repair", "--dag", "rates", "--execution-date", "2026-01-05T00:00:00Z", "--dry-run")
+    with pytest.raises(NotFound, match="with the id"):
+        run(place, "repair", "--dag", "rates", "--run", RUN.format(43), "--dry-run")
+    with pytest.raises(InvalidQuestion, match="by `execution_date` or by `run`"):
+        run(place, "repair", "--dag", "rates", "--dry-run")
+
+
 def test_a_file_by_its_content(place: Place, tmp_path: Path) -> None:
     from headwater.client.fingerprint import fingerprint
 

@@ -125,6 +125,13 @@ async def of(database: Database, asked: AskedImpact) -> ImpactAnswer:
     return _impact_answer(held, seq, found)
 
 
+async def declares_dag(connection: Connection, dag: str, airflow: str | None) -> bool:
+    """Return whether any entity is declared to be made by a task of this DAG."""
+    asked = AskedImpact(dag_id=dag, airflow=airflow)
+    jobs = {producer.name for producer in producers(await declared(connection)).values()}
+    return any((task := airflow_task(job)) is not None and _is_asked(task, asked) for job in jobs)
+
+
 class AirflowTask(NamedTuple):
     """A job of Airflow's: the instance's name, the DAG, and the task (None for a whole DAG)."""
 

@@ -48,6 +48,14 @@ class RunRow(msgspec.Struct, frozen=True, gc=False):
         return self.started_at or self.first_event_at
 
 
+class DagRun(msgspec.Struct, frozen=True):
+    """A run of a DAG: the namespace of the DAG's job, and the start of the interval that the run is for, if its events report it."""
+
+    namespace: str
+    run_id: uuid.UUID
+    nominal_start: dt.datetime | None
+
+
 class RunsBelow(msgspec.Struct, frozen=True):
     """The runs that are part of a run: their highest state, whether one goes on, the earliest beginning and the latest end of those that reported."""
 
@@ -121,6 +129,22 @@ async def below(connection: Connection, runs: Collection[uuid.UUID]) -> dict[uui
         return {}
     rows = await sqlfile.load("lineage/runs")["children"].many(connection, ids=list(runs))
     return {root: RunsBelow(RunState(worst), *others) for root, worst, *others in rows}
+
+
+async def of_dag(
+    connection: Connection,
+    dag: str,
+    *,
+    namespace: str | None,
+    start: dt.datetime | None = None,
+    run: uuid.UUID | None = None,
+    limit: int | None = None,
+) -> list[DagRun]:
+    """Return the recorded runs of a DAG whose interval begins at `start`, or with the id `run`; of all namespaces if `namespace` is None."""
+    rows = await sqlfile.load("lineage/runs")["of_dag"].many(
+        connection, dag=dag, namespace=namespace, start=start, run=run, limit=limit
+    )
+    return [DagRun(*row) for row in rows]
 
 
 async def latest_of_jobs(

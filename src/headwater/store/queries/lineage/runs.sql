@@ -50,6 +50,20 @@ select l.* from unnest(%(ids)b::uuid[]) as j (id) cross join lateral (
   select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement, heartbeat_ms from runs
   where job_id = j.id and first_event_at <= %(as_of)s order by first_event_at desc, run_id limit 1) l
 
+-- name: of_dag :many
+-- Runs of a DAG, the latest interval first, with the namespace of its job. Its tasks' own runs stand for one that reported nothing itself.
+with dag as (
+  select id, namespace from jobs where name = %(dag)s and (%(namespace)s::text is null or namespace = %(namespace)s)
+), own as (
+  select d.namespace, r.run_id, r.nominal_start, r.run_id as known_as from dag d join runs r on r.job_id = d.id
+  union
+  select d.namespace, coalesce((select p.run_id from runs p where p.run_id = r.parent_run_id limit 1), r.run_id), r.nominal_start, r.parent_run_id
+  from dag d join jobs t on t.parent_id = d.id join runs r on r.job_id = t.id where r.parent_job_id = d.id
+)
+select namespace, run_id, max(nominal_start) from own
+where (%(start)s::timestamptz is null or nominal_start = %(start)s) and (%(run)s::uuid is null or known_as = %(run)s)
+group by namespace, run_id order by 3 desc nulls last, namespace, run_id limit %(limit)s::int
+
 -- name: datasets :many
 -- Inputs and outputs of a run, by the names that stand for them.
 select coalesce(c.canonical_id, d.dataset_id), d.direction, bool_and(d.declared), min(d.first_at), max(d.last_at)
