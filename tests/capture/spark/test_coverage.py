@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headwater.capture.spark import rdds
+from headwater.capture.spark import datasets, rdds
 
 pytestmark = [
     pytest.mark.spark,
@@ -67,3 +67,42 @@ def test_the_application_sums(spark: Any, attachment: Any, kept: Any, land: Path
     spark.table("people").write.parquet(str(tmp_path / "out"))
     attachment.flush()
     assert (whole.traced - before[0], whole.written - before[1]) == (2, 1)
+
+
+class Absent:
+    """A table of a source in whose class a method is missing, and another fails."""
+
+    def __init__(self, failure: Exception) -> None:
+        self.failure = failure
+
+    def __getattr__(self, name: str) -> Any:
+        def method() -> Any:
+            if name == "properties":
+                raise self.failure
+            if name in {"jdbcOptions", "fileIndex"}:
+                raise ValueError(f"py4j.Py4JException: Method {name}([]) does not exist")
+            return self if name == "getClass" else "Unheard"
+
+        return method
+
+
+def test_a_table_that_fails_to_tell_its_place_is_said() -> None:
+    catalog = datasets.Catalog(None)
+    (found,) = datasets.v2_table(
+        Absent(ValueError("py4j.Py4JException: Method properties([]) does not exist")), [], catalog
+    )
+    assert (found.key, catalog.coverage.limits) == (("spark", "Unheard"), [])
+    datasets.v2_table(Absent(RuntimeError("the catalog is away")), [], catalog)
+    assert catalog.coverage.limits == ["not read: the place of a Unheard: RuntimeError: the catalog is away"]
+
+
+def test_folders_that_are_not_named_are_said(
+    spark: Any, attachment: Any, kept: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = [str(tmp_path / f"in{number}" / "x") for number in range(2)]
+    for one in many:
+        spark.range(1).write.parquet(one)
+    with monkeypatch.context() as patch:
+        patch.setattr(datasets, "MOST_PATHS", 1)
+        found = covered(kept, attachment, lambda: spark.read.parquet(*many).write.parquet(str(tmp_path / "out")))
+    assert found["limits"] == ["of 2 folders that one read has, 1 are named"]

@@ -277,10 +277,15 @@ class Collector:
     def _examine(self, execution: Execution, jqe: Any, janalyzed: Any, action: str = "") -> None:
         execution.examined = True
         catalog = Catalog(jqe)
+        self._read_plan(execution, janalyzed, catalog, action)
+        self._leave_out_models(execution)
+        covered = execution.analysis.leaves.coverage if execution.analysis is not None else self.application.coverage
+        covered.add(catalog.coverage)
+
+    def _read_plan(self, execution: Execution, janalyzed: Any, catalog: Catalog, action: str) -> None:
         text, why = analysis.text_of(janalyzed, self.config)
         if not text:
             self._examine_tables(execution, janalyzed, catalog, why)
-            self._leave_out_models(execution)
             return
         root = plan.parse(text)
         execution.write = commands.write(janalyzed, root, catalog)
@@ -290,7 +295,6 @@ class Collector:
             execution.analysis = analysis.analyse(
                 janalyzed, root, text, catalog, self.known, output=False, within=self.predictions.within
             )
-            self._leave_out_models(execution)
             return
         if execution.write.query is not None:
             jquery, inner = execution.write.jquery, execution.write.inner
@@ -316,7 +320,6 @@ class Collector:
             # A sink without a dataset (console, noop, memory): its inputs feed nothing.
             execution.write = None
             execution.analysis = None
-        self._leave_out_models(execution)
 
     def _leave_out_models(self, execution: Execution) -> None:
         """Forget a query that saves or loads a part of a model, which is reported whole."""

@@ -3,7 +3,6 @@
 Classes are known by name alone: Delta, Iceberg and Hive may be missing. Runs nothing; it only reads the command.
 """
 
-import contextlib
 import json
 from collections.abc import Callable
 from typing import Any
@@ -124,10 +123,8 @@ def _load(jcommand: Any, node: Node, catalog: Catalog) -> Write:
 def _source_insert(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     """Handle INSERT INTO a table of a V1 source (JDBC and others)."""
     relation = jcommand.logicalRelation().relation()
-    target = None
-    with contextlib.suppress(Exception):
-        options = relation.jdbcOptions()
-        target = jdbc(str(options.url()), str(options.tableOrQuery()), [])
+    options = crossing.ask_optional(lambda: relation.jdbcOptions(), catalog.failed("the target of an INSERT"))
+    target = jdbc(str(options.url()), str(options.tableOrQuery()), []) if options is not None else None
     return Write(target, OVERWRITE if node.fields.get("overwrite") else "", _query(node), jcommand.query())
 
 
@@ -166,9 +163,8 @@ def _v2_new(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     """
     name = jcommand.name()
     identifier = ".".join([*(str(part) for part in name.identifier().namespace()), str(name.identifier().name())])
-    where = ""
-    with contextlib.suppress(Exception):
-        where = crossing.text(jcommand.tableSpec().location())
+    failed = catalog.failed(f"the location of the table {identifier}")
+    where = crossing.ask_optional(lambda: crossing.text(jcommand.tableSpec().location()), failed) or ""
     owner = str(name.catalog().name())
     symlink = catalog.named(identifier if owner == "spark_catalog" else f"{owner}.{identifier}")
     if not where and owner == "spark_catalog":
@@ -263,9 +259,8 @@ def _rename(jcommand: Any, node: Node, catalog: Catalog) -> Write:
 
 def _micro_batch(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     """Handle one micro-batch of a streaming query. A foreachBatch sink is not a dataset; the writes inside it are."""
-    sink = ""
-    with contextlib.suppress(Exception):
-        sink = str(jcommand.sink().toString())
+    failed = catalog.failed("the target of a stream")
+    sink = crossing.ask_optional(lambda: str(jcommand.sink().toString()), failed) or ""
     query = _query(node)
     write = Write(None, "", query, jcommand.query(), streaming=True, foreach_batch="ForeachBatch" in sink)
     if sink.startswith("FileSink["):
@@ -273,17 +268,18 @@ def _micro_batch(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     if sink.startswith("DeltaSink["):
         write.target = delta(sink[len("DeltaSink[") : -1], [])
     if node.kind == "WriteToMicroBatchDataSource":
-        with contextlib.suppress(Exception):
-            jtable = jcommand.table()
-            if str(jtable.getClass().getSimpleName()) == "DataSourceV2Relation":
-                jtable = jtable.table()
-            write.jtable = jtable
-            if str(jtable.getClass().getSimpleName()) == kafka.TABLE:
-                found = topics(kafka.options(jcommand.writeOptions()), [])
-            else:
-                found = [one for one in v2_table(jtable, [], catalog) if one.namespace != "spark"]
-            write.target = next(iter(found), None)
+        write.target = crossing.ask_optional(lambda: _v2_stream(jcommand, write, catalog), failed)
     return write
+
+
+def _v2_stream(jcommand: Any, write: Write, catalog: Catalog) -> Dataset | None:
+    jtable = jcommand.table()
+    if str(jtable.getClass().getSimpleName()) == "DataSourceV2Relation":
+        jtable = jtable.table()
+    write.jtable = jtable
+    if str(jtable.getClass().getSimpleName()) == kafka.TABLE:
+        return next(iter(topics(kafka.options(jcommand.writeOptions()), [])), None)
+    return next((one for one in v2_table(jtable, [], catalog) if one.namespace != "spark"), None)
 
 
 _HANDLERS: dict[str, Callable[[Any, Node, Catalog], Write | None]] = {

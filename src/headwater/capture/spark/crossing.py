@@ -4,16 +4,33 @@ py4j sends one command for each JVM object that Python releases, which is nearly
 through a `Quiet` client are collected instead, and released with one call for many. The host program's objects are not touched.
 """
 
+import re
 from collections import deque
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+Answer = TypeVar("Answer")
 _MOST_WAITING = 200
+_NO_METHOD = re.compile(r"Py4JException: Method .* does not exist")
 
 
 def text(option: Any) -> str:
     """Return an Option's content as text, or empty. One call, not two: its text is `Some(…)` or `None`."""
     said = str(option.toString()) if option is not None else "None"
     return said[5:-1] if said.startswith("Some(") else ""
+
+
+def ask_optional(question: Callable[[], Answer], failed: Callable[[str], None]) -> Answer | None:
+    """Return the answer of JVM objects that may not have the method, for the class differs by source and version; None then.
+
+    `failed`: told of any other failure, for which the answer is None too.
+    """
+    try:
+        return question()
+    except Exception as error:  # noqa: BLE001 - py4j raises its own kinds; `failed` says it
+        if not _NO_METHOD.search(str(error)):
+            failed(f"{type(error).__name__}: {str(error).strip().splitlines()[0][:300]}")
+        return None
 
 
 class Quiet:

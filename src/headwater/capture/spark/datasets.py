@@ -4,15 +4,14 @@
 An unknown relation raises nothing: its leaf has no dataset.
 """
 
-import contextlib
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import kafka, rdds, schema, snapshots
+from headwater.capture.spark import crossing, kafka, rdds, schema, snapshots
 from headwater.capture.spark.coverage import Coverage
 from headwater.capture.spark.plan import Node
 from headwater.model import names
@@ -82,11 +81,14 @@ class Leaves(msgspec.Struct):
 
 
 class Catalog:
-    """Tables of a session's catalog: their identity and location. Caches locations, because a dropped table cannot be asked."""
+    """Tables of a session's catalog: their identity and location. Caches locations, because a dropped table cannot be asked.
+    `coverage`: what of tables and places could not be read.
+    """
 
     def __init__(self, jqe: Any) -> None:
         self._jqe = jqe
         self._namespace = ""
+        self.coverage = Coverage()  # what was not found out on the way
 
     @cached_property
     def jsession(self) -> Any:
@@ -119,6 +121,10 @@ class Catalog:
         """Return the catalog identity of a table by its name; none if the name is a path."""
         return None if "/" in name or "`" in name else (self.namespace, name.removeprefix("spark_catalog."))
 
+    def failed(self, what: str) -> Callable[[str], None]:
+        """Return what takes the reason for which something was not read."""
+        return lambda why: self.coverage.limit(f"not read: {what}: {why}")
+
     def location(self, jidentifier: Any, jtable: Any = None) -> str:
         """Return where a table is, was, or will be. `jidentifier`: a TableIdentifier; `jtable`: the CatalogTable that will be created."""
         if jtable is not None:
@@ -126,11 +132,14 @@ class Catalog:
             if uri.isDefined():
                 return str(uri.get().toString())
         catalog = self.jsession.sessionState().catalog()
-        with contextlib.suppress(Exception):
+        table = str(jidentifier.table())
+        try:
             if catalog.tableExists(jidentifier):
                 where = str(catalog.getTableMetadata(jidentifier).location().toString())
-                _remember(str(jidentifier.table()), where)
+                _remember(table, where)
                 return where
+        except Exception as error:  # noqa: BLE001 - py4j raises its own kinds; the run says it
+            self.failed(f"the table {table}, which is taken to be where its database puts it")(str(error)[:300])
         known = _REMEMBERED.get(str(jidentifier.table()))
         return known or str(catalog.defaultTablePath(jidentifier).toString())
 
@@ -247,7 +256,7 @@ def _datasets(leaf: Any, node: Node, catalog: Catalog, coverage: Coverage) -> li
 
 def of_rdd(jrdd: Any, coverage: Coverage) -> list[Dataset]:
     """Return the datasets of the files behind an RDD (a Scala one), without their columns: an RDD does not say which it uses."""
-    return _files(rdds.places(jrdd, coverage), [], "")
+    return _files(rdds.places(jrdd, coverage), [], "", coverage)
 
 
 def topics(options: dict[str, str], fields: list[dict[str, Any]]) -> list[Dataset]:
@@ -270,37 +279,49 @@ def _relation(leaf: Any, node: Node, fields: list[dict[str, Any]], catalog: Cata
             _remember(str(identity["table"]), place)
             return [Dataset(*where_pair(names.from_location(place)), fields, str(relation.toString()), symlink)]
         if node.fields.get("isStreaming"):
-            with contextlib.suppress(Exception):
-                return [delta(snapshots.read_by(relation.location())[0], fields, symlink)]
+            read = crossing.ask_optional(
+                lambda: snapshots.read_by(relation.location()), catalog.failed("the table of a stream")
+            )
+            if read is not None:
+                return [delta(read[0], fields, symlink)]
         paths = str(relation.location().rootPaths().mkString(SEPARATOR)).split(SEPARATOR)
         if node.fields.get("isStreaming"):
             # A micro-batch lists its files; the dataset is their folder.
             paths = [path.rsplit("/", 1)[0] for path in paths]
-        return _files(paths, fields, str(relation.toString()))
+        return _files(paths, fields, str(relation.toString()), catalog.coverage)
     if kind == kafka.RELATION:
         return topics(kafka.of_relation(relation), fields)
     if kind == "JDBCRelation":
         options = relation.jdbcOptions()
         return [jdbc(str(options.url()), str(options.tableOrQuery()), fields)]
-    return _other(relation, kind, node, fields, symlink)
+    return _other(relation, kind, node, fields, symlink, catalog)
 
 
 def _other(
-    relation: Any, kind: str, node: Node, fields: list[dict[str, Any]], symlink: tuple[str, str] | None
+    relation: Any,
+    kind: str,
+    node: Node,
+    fields: list[dict[str, Any]],
+    symlink: tuple[str, str] | None,
+    catalog: Catalog,
 ) -> list[Dataset]:
     """Return the dataset of another source's relation, if it names its place."""
-    with contextlib.suppress(Exception):
-        place, version = snapshots.read_by(relation.location())
-        return [delta(place, fields, symlink, "" if node.fields.get("isStreaming") else version)]
-    with contextlib.suppress(Exception):
-        return _files([str(relation.path())], fields, kind)
+    failed = catalog.failed(f"the place of a {kind}")
+    read = crossing.ask_optional(lambda: snapshots.read_by(relation.location()), failed)
+    if read is not None:
+        return [delta(read[0], fields, symlink, "" if node.fields.get("isStreaming") else read[1])]
+    path = crossing.ask_optional(lambda: str(relation.path()), failed)
+    if path is not None:
+        return _files([path], fields, kind, catalog.coverage)
     return [Dataset("spark", kind, fields, symlink=symlink)] if symlink else []
 
 
-def _files(paths: list[str], fields: list[dict[str, Any]], storage: str) -> list[Dataset]:
+def _files(paths: list[str], fields: list[dict[str, Any]], storage: str, coverage: Coverage) -> list[Dataset]:
     found = dict.fromkeys(names.from_location(path) for path in paths if path and snapshots.LOG not in f"{path}/")
     if len(found) > MOST_PATHS:
         found = dict.fromkeys(names.DatasetName(n.namespace, n.name.rsplit("/", 1)[0] or "/") for n in found)
+    if len(found) > MOST_PATHS:
+        coverage.limit(f"of {len(found)} folders that one read has, {MOST_PATHS} are named")
     return [Dataset(*where_pair(name), fields, storage) for name in list(found)[:MOST_PATHS]]
 
 
@@ -326,7 +347,7 @@ def relation(jplan: Any, node: Node | None, catalog: Catalog) -> Dataset | None:
     """Return the table that a plan merely names; without its columns if there is no `node`."""
     while str(jplan.nodeName()) == "SubqueryAlias":
         jplan, node = jplan.child(), node.children[0] if node is not None else None
-    return next(iter(_datasets(jplan, node or bare(jplan), catalog, Coverage())), None)
+    return next(iter(_datasets(jplan, node or bare(jplan), catalog, catalog.coverage)), None)
 
 
 def bare(jplan: Any) -> Node:
@@ -341,15 +362,14 @@ def v2_table(table: Any, fields: list[dict[str, Any]], catalog: Catalog) -> list
         return v2_table(table.table(), fields, catalog)
     if kind in _NOWHERE:
         return []
-    with contextlib.suppress(Exception):
-        options = table.jdbcOptions()
+    failed = catalog.failed(f"the place of a {kind}")
+    options = crossing.ask_optional(lambda: table.jdbcOptions(), failed)
+    if options is not None:
         return [jdbc(str(options.url()), str(options.tableOrQuery()), fields)]
-    with contextlib.suppress(Exception):
-        paths = str(table.fileIndex().rootPaths().mkString(SEPARATOR)).split(SEPARATOR)
-        return _files(paths, fields, str(table.formatName()).lower())
-    properties: dict[str, str] = {}
-    with contextlib.suppress(Exception):
-        properties = {str(k): str(v) for k, v in table.properties().items()}
+    paths = crossing.ask_optional(lambda: str(table.fileIndex().rootPaths().mkString(SEPARATOR)), failed)
+    if paths is not None:
+        return _files(paths.split(SEPARATOR), fields, str(table.formatName()).lower(), catalog.coverage)
+    properties = crossing.ask_optional(lambda: {str(k): str(v) for k, v in table.properties().items()}, failed) or {}
     name = str(table.name())
     if properties.get("location"):
         where = names.from_location(properties["location"])

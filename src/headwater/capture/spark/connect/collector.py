@@ -60,7 +60,7 @@ class Collector:
         """Return the names of a client's session."""
         key = str(client._session_id)
         if key not in self._sessions:
-            self._sessions[key] = Sources(Server(client))
+            self._sessions[key] = Sources(Server(client), self.application.coverage)
         return self._sessions[key]
 
     def end(self) -> None:
@@ -101,6 +101,7 @@ class Collector:
             return
         found = self._effect(request)
         if found is None:
+            self._say_unread(request)
             return
         query = self._query(request, found)
         if found.write.streaming:
@@ -120,6 +121,12 @@ class Collector:
             self._log(f"a command was not captured: the server says: {problem}")
             self.application.coverage.miss("a command", problem)
             return None
+
+    def _say_unread(self, request: Request) -> None:
+        """Say that a command writes something that is not read from its message."""
+        if why := commands.unread(request.plan.command):
+            self._log(f"a command was not captured: {why}")
+            self.application.coverage.miss("a command", why)
 
     def _query(self, request: Request, found: Effect) -> Query:
         spark = {"operationId": request.operation, "sessionId": str(request.client._session_id)}

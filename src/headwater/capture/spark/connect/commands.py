@@ -25,7 +25,15 @@ _V2_MODES = {
 }  # fmt: skip
 _CHANGES = {"DROP": DROP, "TRUNCATE": TRUNCATE, "ALTER": ALTER, "CREATE": CREATE, "CLONE": CREATE, "LIKE": CREATE}
 FUNCTION = "what a function of foreachBatch or foreach writes is not seen: Spark Connect runs it on the server"
+MERGED = "the columns of mergeInto are not read"
 _REPLACING = frozenset({"MERGE", "UPDATE", "DELETE"})
+
+
+# Commands that write, of which nothing is read: their part, and what is said.
+_UNREAD = {
+    "pipeline_command": ("start_run", "a pipeline of pyspark.pipelines ran: its flows and their datasets are not seen"),
+    "ml_command": ("write", "a model was saved through Spark Connect: models are not seen there"),
+}
 
 
 class Effect(msgspec.Struct):
@@ -41,6 +49,13 @@ def effect(command: Any, sources: Sources) -> Effect | None:
     kind = str(command.WhichOneof("command_type"))
     handler = _HANDLERS.get(kind)
     return handler(getattr(command, kind), sources) if handler is not None else None
+
+
+def unread(command: Any) -> str:
+    """Return what is not seen of a command that has no effect here, or empty if it writes nothing."""
+    kind = str(command.WhichOneof("command_type"))
+    part, why = _UNREAD.get(kind, ("", ""))
+    return why if part and getattr(command, kind).HasField(part) else ""
 
 
 def analyse(binder: Binder, bound: Bound, relation: Any = None) -> Analysis:
@@ -147,6 +162,18 @@ def _write_v2(inner: Any, sources: Sources) -> Effect:
         if one.WhichOneof("expr_type") == "unresolved_attribute"
     ]
     return Effect(Write(target, lifecycle, partitions=partitions), _query(inner.input, sources))
+
+
+def _merge_into(inner: Any, sources: Sources) -> Effect:
+    """Return the effect of `DataFrame.mergeInto`: the target and all that the source reads. Its columns are not read."""
+    parts = scopes.split(inner.target_table_name)
+    binder = Binder(sources)
+    binder.table(parts)
+    binder.bind(inner.source_table_plan)
+    return Effect(
+        Write(_target(sources.table(parts), sources, parts, "", ""), ""),
+        Analysis(binder.leaves, warnings=[MERGED, *binder.warnings], opaque=True),
+    )
 
 
 def _create_view(inner: Any, sources: Sources) -> None:
@@ -295,6 +322,7 @@ _HANDLERS: dict[str, Callable[[Any, Sources], Effect | None]] = {
     "write_operation": _write_operation,
     "write_operation_v2": _write_v2,
     "create_dataframe_view": _create_view,
+    "merge_into_table_command": _merge_into,
     "sql_command": _sql,
     "write_stream_operation_start": _stream,
 }

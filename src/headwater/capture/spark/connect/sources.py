@@ -12,6 +12,7 @@ import msgspec
 from headwater.capture.spark import datasets, snapshots
 from headwater.capture.spark.connect.scope import Bound
 from headwater.capture.spark.connect.server import NoAnswer, Server, Table
+from headwater.capture.spark.coverage import Coverage
 from headwater.capture.spark.datasets import Dataset, Leaves, where_pair
 from headwater.model import names
 
@@ -41,10 +42,11 @@ class Located(msgspec.Struct):
 
 
 class Sources:
-    """The names of one session."""
+    """The names of one session. `coverage`: of the application."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, coverage: Coverage) -> None:
         self.server = server
+        self.coverage = coverage
         self.database = "default"
         self.catalog = "spark_catalog"
         self.views: OrderedDict[str, View] = OrderedDict()
@@ -187,7 +189,7 @@ class Sources:
             found += (
                 self._expanded(path, source) if source is not None and _WILD.search(path) else [self.qualified(path)]
             )
-        made = datasets._files(found, [], kind)
+        made = datasets._files(found, [], kind, self.coverage)
         if kind in snapshots.KEPT:
             for one, path in zip(made, found, strict=False):
                 one.layer, one.location, one.storage = kind, path, "parquet"
