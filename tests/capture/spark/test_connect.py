@@ -195,12 +195,23 @@ spark.stop()
 
 
 def test_one_variable(address: str, tmp_path: Path) -> None:
+    judge(address, tmp_path)
+
+
+def test_a_server_in_the_program_itself(tmp_path: Path) -> None:
+    """`remote("local")` starts the server in the program's own process, where there is a JVM to ask."""
+    judge("local[2]", tmp_path)
+
+
+def judge(address: str, tmp_path: Path) -> None:
     events = tmp_path / "events.ndjson"
     env = {
         key: value for key, value in os.environ.items() if not key.startswith(("HEADWATER_", "OPENLINEAGE_", "SPARK_"))
     }
     env |= {"HEADWATER_TRANSPORT": "file", "HEADWATER_EVENTS_FILE": str(events)} | environment(env)
-    subprocess.run([sys.executable, "-c", PROGRAM, address, tmp_path], env=env, check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-c", PROGRAM, address, tmp_path], cwd=tmp_path, env=env, check=True, capture_output=True
+    )
     told_ = [json.loads(line) for line in events.read_text().splitlines()]
     ends = {event["job"]["name"]: event for event in told_ if event["eventType"] == "COMPLETE"}
     assert set(ends) == {"nightly", "nightly.in", "nightly.out"}

@@ -29,7 +29,7 @@ class Silent:
 
 
 def collected(command: commands_pb2.Command) -> Coverage:
-    """What the application says of a command."""
+    """Return what the application says of a command."""
     application = Application(Kept(), "test", "app", "4.3.0", {})
     Collector(application, Config(), {}).take("start", Request(Client(), base_pb2.Plan(command=command), 0))
     return application.coverage
