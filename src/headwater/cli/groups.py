@@ -13,6 +13,7 @@ GROUPS = {
     "Understand": (
         "why",
         "whatif",
+        "review",
         "usage",
         "cost",
         "prune",

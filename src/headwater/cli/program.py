@@ -37,6 +37,7 @@ from headwater.cli.plans.repair import repair
 from headwater.cli.privacy.privacy import app as privacy
 from headwater.cli.queue import receive
 from headwater.cli.queue.dead_letters import dead_letters
+from headwater.cli.review.review import review
 from headwater.cli.serve import backup, export, local, maintenance, mcp, replay
 from headwater.cli.serve.retention import retention
 from headwater.cli.serve.watch import watch
@@ -110,6 +111,7 @@ program.command("trace")(trace.trace)
 program.command("paths")(graph.paths)
 program.command("whatif")(whatif)
 program.add_typer(privacy, name="privacy")
+program.command("review")(review)
 
 program.command("mcp")(mcp.mcp)
 

@@ -13,7 +13,7 @@ import typer
 
 from headwater.cli.sql.statements import ParsedStatement
 from headwater.columns import Catalog, Session, analyse
-from headwater.columns.project import Project, Text
+from headwater.columns.project import AnalysedText, Project, Text
 from headwater.columns.session import Conventions
 from headwater.errors import InvalidQuestion
 
@@ -33,6 +33,8 @@ class Options(msgspec.Struct, frozen=True):
     schema: str = ""
     through_views: bool = False
     conventions: tuple[str, ...] = ()
+    manifests: bool = True
+    """False: dbt projects are read from their files even where there is a manifest."""
 
 
 class Reading:
@@ -79,14 +81,17 @@ class Reading:
 
         `streaming`: statements are printed as they come, so that a progress bar would be in their way.
         """
+        for found in self.analysed(streaming=streaming):
+            if found.text.view != "ephemeral":
+                for statement in found.statements:
+                    yield ParsedStatement(found.text.place, found.text.text, statement)
+
+    def analysed(self, *, streaming: bool = False) -> Iterator[AnalysedText]:
+        """Yield every text with its statements, each after those that create what it reads."""
         texts = [text for project in self.dbt for text in project.texts]
-        ephemeral = {text.place for text in texts if text.view == "ephemeral"}
         texts += [Text("stdin" if path == "-" else path, _text(path)) for path in self.files]
         with _progress(len(texts), shown=not (streaming and sys.stdout.isatty())) as advance:
-            for found in self._project.analyse(texts, advance):
-                if found.text.place not in ephemeral:
-                    for statement in found.statements:
-                        yield ParsedStatement(found.text.place, found.text.text, statement)
+            yield from self._project.analyse(texts, advance)
         self.problems += [
             f"{' and '.join(cycle)}: each reads what another creates; they are read in the order given"
             for cycle in self._project.cycles
@@ -140,7 +145,7 @@ class Reading:
         is_project = (folder / PROJECT).is_file()
         manifest = folder / "target/manifest.json" if is_project else folder / "manifest.json"
         options = self.options
-        if manifest.is_file():
+        if manifest.is_file() and options.manifests:
             root = folder if is_project else folder.parent
             try:
                 return read_compiled(manifest, root, given if is_project else os.path.dirname(given), options.dialect)  # noqa: PTH120

@@ -1,0 +1,1 @@
+"""`headwater review`: the effects of a pull request, from files alone."""

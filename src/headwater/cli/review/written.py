@@ -1,0 +1,105 @@
+"""A review as Markdown for a comment, and as SARIF 2.1.0 for a code scanner. Names come from files of strangers and are escaped."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from headwater.cli.review.differences import Affected, Review
+
+MARK = "<!-- headwater review -->"
+"""The first line of the comment, by which the next review finds it."""
+_MOST_ROWS = 50
+_WORDS = {"breaks": "breaks", "changes_values": "changes values", "cosmetic": "cosmetic"}
+_CODE_ENDS = re.compile(r"[`|\r\n]")
+_LEVELS = {"breaks": "error", "changes_values": "warning", "cosmetic": "note"}
+
+
+def summary(review: Review) -> str:
+    """Return the review in one line."""
+    if review.severity is None:
+        return (
+            f"Nothing changes in {len(review.same)} edited texts of {review.texts}: comments or layout only."
+            if review.same
+            else "Nothing changes."
+        )
+    breaks = sum(one.severity == "breaks" for one in review.affected)
+    return f"{breaks} would break, {len(review.affected) - breaks} would hold other values, of {review.texts} texts."
+
+
+def markdown(review: Review, problems: list[str]) -> str:
+    """Return the comment. Rows past 50 are counted."""
+    lines = [MARK, "### Headwater review", "", summary(review), ""]
+    if review.affected:
+        lines += ["| effect | where | makes | why | by way of |", "|---|---|---|---|---|"]
+        lines += [_row(one) for one in review.affected[:_MOST_ROWS]]
+        if len(review.affected) > _MOST_ROWS:
+            lines.append(f"\n{len(review.affected) - _MOST_ROWS} more are in the JSON answer.")
+    if review.changes:
+        lines += ["", "<details><summary>Changes of tables</summary>", ""]
+        for change in review.changes[:_MOST_ROWS]:
+            place = f"{change.table}.{change.column}" if change.column else change.table
+            lines.append(
+                f"- {change.action.replace('_', ' ')} {_code(place)}" + (f" to {_code(change.to)}" if change.to else "")
+            )
+        if len(review.changes) > _MOST_ROWS:
+            lines.append(f"- and {len(review.changes) - _MOST_ROWS} more")
+        lines += ["", "</details>"]
+    if review.same:
+        lines += ["", f"Edited without effect: {', '.join(map(_code, review.same[:_MOST_ROWS]))}"]
+    if problems:
+        lines += ["", f"{len(problems)} could not be read whole: {_code(problems[0])}"]
+    return "\n".join(lines) + "\n"
+
+
+def _row(one: Affected) -> str:
+    effect = _WORDS[one.severity] + ("" if one.certain else ", perhaps")
+    columns = f": {', '.join(one.columns)}" if one.columns else ""
+    cells = (
+        effect,
+        _code(f"{one.place}:{one.line}"),
+        _code(one.table),
+        _plain(one.reason + columns),
+        " → ".join(map(_code, one.path)),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _code(text: str) -> str:
+    return f"`{_CODE_ENDS.sub(' ', text)}`" if text else ""
+
+
+def _plain(text: str) -> str:
+    """Return the text without what Markdown, HTML or a mention would make of it."""
+    return re.sub(r"([\\`*_\[\]<>|#@!])", r"\\\1", text.replace("\n", " ").replace("<", "(").replace(">", ")")).replace(
+        "@", "@\u200b"
+    )
+
+
+def sarif(review: Review) -> dict[str, Any]:
+    """Return the review as a SARIF log. Source: OASIS SARIF 2.1.0."""
+    results = [
+        {
+            "ruleId": one.severity,
+            "level": _LEVELS[one.severity],
+            "message": {
+                "text": f"{one.table or 'the query'}: {one.reason}"
+                + (f" ({', '.join(one.columns)})" if one.columns else "")
+            },
+            "locations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": {"uri": re.sub(r"\[.*\]$", "", one.place)},
+                        "region": {"startLine": max(1, one.line)},
+                    }
+                }
+            ],
+        }
+        for one in review.affected
+    ]
+    rules = [{"id": severity, "shortDescription": {"text": words}} for severity, words in _WORDS.items()]
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": {"name": "headwater review", "rules": rules}}, "results": results}],
+    }

@@ -1,0 +1,98 @@
+"""`headwater review` as a pull request runs it: a repository of git, the comment, SARIF, the policy and the exit code."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from headwater.cli.program import program
+from headwater.cli.review.differences import Affected, Review
+from headwater.cli.review.written import MARK, markdown
+from headwater.columns.shape.words import words
+
+ORDERS = "create table shop.orders as select id, amount from raw.orders;\n"
+TOTALS = "create table shop.totals as select sum(amount) as total from shop.orders;\n"
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "sql").mkdir()
+    (tmp_path / "sql" / "orders.sql").write_text(ORDERS)
+    (tmp_path / "sql" / "totals.sql").write_text(TOTALS)
+    author = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for words_ in (("init", "-q", "-b", "main"), ("add", "."), (*author, "commit", "-qm", "one")):
+        subprocess.run(["git", *words_], cwd=tmp_path, check=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def review(*words_: str) -> tuple[int, dict[str, object]]:
+    done = CliRunner().invoke(program, ["review", "sql", *words_, "--json"])
+    return done.exit_code, json.loads(done.stdout)
+
+
+def test_a_dropped_column_breaks_its_reader_and_fails(repository: Path) -> None:
+    (repository / "sql" / "orders.sql").write_text(ORDERS.replace(", amount", ""))
+    code, found = review("--markdown", "comment.md", "--sarif", "review.sarif")
+    assert (code, found["severity"], found["fails"]) == (3, "breaks", 1)
+    assert {
+        "action": "drop_column",
+        "table": "shop.orders",
+        "column": "amount",
+        "to": "",
+        "place": "sql/orders.sql",
+    } in found["changes"]
+    comment = (repository / "comment.md").read_text()
+    assert comment.startswith(MARK)
+    assert "`sql/totals.sql:1`" in comment
+    results = json.loads((repository / "review.sarif").read_text())["runs"][0]["results"]
+    assert [
+        one["level"]
+        for one in results
+        if one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "sql/totals.sql"
+    ] == ["error"]
+
+
+def test_comments_and_layout_change_nothing(repository: Path) -> None:
+    (repository / "sql" / "orders.sql").write_text("-- orders\n" + ORDERS.replace("select", "SELECT\n  "))
+    code, found = review()
+    assert (code, found["severity"], found["same"], found["affected"]) == (0, None, ["sql/orders.sql"], [])
+
+
+def test_another_literal_is_another_value(repository: Path) -> None:
+    (repository / "sql" / "orders.sql").write_text(ORDERS.replace(";", " where id > 1;"))
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qam", "two"], check=True)
+    (repository / "sql" / "orders.sql").write_text(ORDERS.replace(";", " where id > 2;"))
+    code, found = review()
+    assert (code, found["severity"]) == (0, "changes_values")
+    assert {one["place"] for one in found["affected"]} == {"sql/orders.sql", "sql/totals.sql"}
+
+
+def test_the_policy_decides_what_fails(repository: Path) -> None:
+    (repository / "sql" / "orders.sql").write_text(ORDERS.replace(", amount", ""))
+    (repository / ".headwater").mkdir()
+    policy = repository / ".headwater" / "review.yaml"
+    policy.write_text("fail_on: breaks\nrules:\n  - match: ['shop.tot*']\n    fail_on: never\n")
+    assert review()[0] == 0
+    policy.write_text("fail_on: never\nrules:\n  - tier: 1\n    match: ['shop.totals']\n    fail_on: breaks\n")
+    assert review()[0] == 3
+    policy.write_text("fail_on: sometimes\n")
+    done = CliRunner().invoke(program, ["review", "sql"])
+    assert done.exit_code != 0
+
+
+def test_names_of_strangers_stay_in_their_cells() -> None:
+    bad = "a`|\n<b>@team"
+    row = Affected(bad, 1, bad, "breaks", bad, [bad], True, True, [bad])
+    text = markdown(Review("breaks", [], [row], [], 1), [bad])
+    assert len([line for line in text.splitlines() if line.startswith("|")]) == 3
+    assert "<b>" not in text.replace("`a   <b>@team:1`", "").replace("`a   <b>@team`", "")
+
+
+def test_case_of_quoted_names_and_texts_counts() -> None:
+    assert words("SELECT a FROM t -- x", "postgres") == words("select A\nfrom t;", "postgres")
+    assert words('select "A"', "postgres") != words('select "a"', "postgres")
+    assert words("select 'A'", "postgres") != words("select 'a'", "postgres")
+    assert words("select /*+ full(t) */ a", "oracle") != words("select a", "oracle")
