@@ -135,6 +135,12 @@ const usage = createRoute({
   validateSearch: search.usage,
   component: lazyRouteComponent(() => import("./pages/usage/usage-page.tsx"), "UsagePage"),
 });
+const whatif = createRoute({
+  getParentRoute: under,
+  path: "/whatif",
+  validateSearch: search.whatif,
+  component: lazyRouteComponent(() => import("./pages/whatif/whatif-page.tsx"), "WhatIfPage"),
+});
 const trace = createRoute({
   getParentRoute: under,
   path: "/trace",
@@ -177,6 +183,7 @@ export const router = createRouter({
     plan,
     changes,
     usage,
+    whatif,
     trace,
     events,
     receipt,

@@ -142,6 +142,19 @@ export const usage = (raw: Raw) =>
     grain: text(raw.grain),
     class: text(raw.class),
   });
+export const DO = ["drop", "rename", "retype", "sql"] as const;
+export type Do = (typeof DO)[number];
+export const whatif = (raw: Raw) =>
+  some({
+    /** The kind of change; absent: drop. */
+    do: oneOf<Do>(raw.do, "rename", "retype", "sql"),
+    /** A table, or a column as `t.c`. */
+    of: text(raw.of),
+    /** The new name or type. */
+    to: text(raw.to),
+    sql: text(raw.sql),
+    dialect: text(raw.dialect),
+  });
 export const trace = (raw: Raw) => some({ id: text(raw.id) });
 export const events = (raw: Raw) =>
   some({

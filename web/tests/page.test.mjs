@@ -71,6 +71,7 @@ const PAGES = {
   usage: "usage",
   pruning: "usage/pruning",
   quality: "usage/quality",
+  "what if": `whatif?of=${encodeURIComponent("dataset:postgres://site:5432:site.public.clicks.session")}`,
   trace: "trace",
   events: "events",
   doctor: "events/doctor",
@@ -110,7 +111,7 @@ const KINDS = new Set([
     "incidents",
     "an incident",
   ],
-  ...["why", "plans", "usage", "trace", "events", "settings", "a failed run", "an edge", "a team"],
+  ...["why", "what if", "plans", "usage", "trace", "events", "settings", "a failed run", "an edge", "a team"],
 ]);
 const isAsked = (name) => process.env.SUITE_SCALE === "full" || KINDS.has(name);
 
@@ -172,6 +173,46 @@ describe("why", () => {
       await page.getByRole("link", { name: "Beside another" }).click();
       await page.getByRole("heading", { name: "All that differs" }).waitFor();
     },
+  );
+});
+
+describe("what if", () => {
+  onPage(
+    "from a column to what breaks, whom to warn and the way there; SQL asks as well, and the address keeps it",
+    async (page, open) => {
+      await open(`columns/${bare("dataset:postgres://site:5432:site.public.clicks")}/session`);
+      await page.getByRole("link", { name: "What if" }).last().click();
+      await page.getByRole("heading", { name: "Whom to warn" }).waitFor();
+      await page.getByText(/jobs? would break, (all|\d+) of them perhaps/).waitFor();
+      const warned = await page.getByRole("region", { name: "Whom to warn" }).innerText();
+      assert.match(warned, /ben\s/);
+      assert.match(warned, /cleo\s/);
+      const row = page.getByRole("region", { name: "Downstream" }).getByRole("row").filter({ hasText: "funnel" });
+      assert.match(await row.first().innerText(), /sessionize/);
+      await page.getByRole("button", { name: "Rename" }).click();
+      assert.equal(await page.getByRole("button", { name: "What would happen" }).isDisabled(), true);
+      await page.getByLabel("New name").fill("visit");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/do=rename.*to=visit/);
+      await page.getByRole("heading", { name: /^rename column .*session to visit$/ }).waitFor();
+      await page.reload();
+      await page.getByRole("heading", { name: /^rename column .*session to visit$/ }).waitFor();
+      await page.getByRole("button", { name: "SQL" }).click();
+      await page.getByLabel("SQL").fill("drop table site.public.clicks; drop table site.public.nowhere");
+      await page.getByRole("button", { name: "What would happen" }).click();
+      await page.getByText("site.public.nowhere is not known to the server").waitFor();
+      await page.getByRole("heading", { name: /^drop table .*clicks$/ }).waitFor();
+      await page.goBack();
+      await page.getByRole("heading", { name: /^rename column/ }).waitFor();
+    },
+  );
+  onPage(
+    "a name that is none is answered with names that are near",
+    async (page, open) => {
+      await open("whatif?of=site.public.clicks.sesion");
+      await page.getByText(/has no column 'sesion'; it has session/).waitFor();
+    },
+    { expected: ["404"] },
   );
 });
 

@@ -36,6 +36,8 @@ const pages = [
   "usage/cost",
   "usage/pruning",
   "usage/quality",
+  "whatif?of=dataset:postgres:%2F%2Fsite:5432:site.public.clicks.session",
+  "whatif",
   "events",
   "settings",
   "lineage/dataset:file:~data~clean~flights?depth=9&lens=freshness",

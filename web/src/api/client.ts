@@ -88,4 +88,5 @@ export const send = <M extends "post" | "put" | "delete", P extends PathOf<M>>(
   method: M,
   path: P,
   given: Arguments<P, M> = {},
-) => ask(method, path, given as Loosest) as Promise<Answer<P, M>>;
+  signal?: AbortSignal,
+) => ask(method, path, given as Loosest, signal) as Promise<Answer<P, M>>;

@@ -56,6 +56,14 @@ export function useAsk<P extends PathOf<"get">>(path: P, given: Arguments<P> = {
   });
 }
 
+/** Asks a question that is too long for an address: sent as a body, cached like any other. */
+export const useAskByBody = <P extends PathOf<"post">>(path: P, body: Arguments<P, "post">["body"], enabled: boolean) =>
+  useQuery({
+    queryKey: [path, { body }] as const,
+    queryFn: ({ signal }): Promise<Answer<P, "post">> => send("post", path, { body } as Arguments<P, "post">, signal),
+    enabled,
+  });
+
 /** Sends a change, and lets every answer be asked again, because much may follow from it. */
 export function useSend<M extends "post" | "put" | "delete", P extends PathOf<M>>(method: M, path: P) {
   const client = useQueryClient();

@@ -7,6 +7,7 @@ const PATHS = {
   plans: "M3 2.5h10v11H3zM5.5 6l1 1 1.5-2M5.5 10l1 1 1.5-2M10 6.5h1.5M10 10.5h1.5",
   changes: "M8 2v5h4M8 14A6 6 0 1 1 14 8",
   usage: "M2.5 13.5v-5h2.5v5M6.8 13.5v-9h2.5v9M11 13.5v-7h2.5v7",
+  whatif: "M3 2.5v11M3 8h5l4-4.5M12 3.5H9.2M12 3.5v2.8M8 8l4 4.5M12 12.5H9.2M12 12.5V9.7",
   trace: "M4 2h5l3 3v9H4zM6 8h4M6 11h4",
   events: "M2 8h3l2-5 3 10 2-5h2",
   settings:

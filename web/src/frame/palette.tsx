@@ -22,6 +22,7 @@ const PAGES: readonly [word: string, path: string][] = [
   ["Usage", "/usage"],
   ["Cost", "/usage/cost"],
   ["What may be removed", "/usage/pruning"],
+  ["What if", "/whatif"],
   ["Trace a file", "/trace"],
   ["Events", "/events"],
   ["Producers", "/events/producers"],

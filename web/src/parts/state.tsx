@@ -60,6 +60,9 @@ const LOOKS: Record<string, Look> = {
   unread: { word: "unread", tone: "warn", shape: RING, filled: false },
   dropped: { word: "dropped", tone: "dim", shape: SQUARE, filled: false },
   recurring: { word: "recurring", tone: "good", shape: CIRCLE, filled: true },
+  breaks: { word: "breaks", tone: "bad", shape: TRIANGLE, filled: true },
+  changes_values: { word: "changes values", tone: "warn", shape: DIAMOND, filled: true },
+  cosmetic: { word: "cosmetic", tone: "none", shape: RING, filled: false },
   ad_hoc: { word: "ad hoc", tone: "none", shape: RING, filled: false },
 };
 

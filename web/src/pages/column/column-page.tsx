@@ -40,6 +40,9 @@ export function ColumnPage() {
           >
             In the graph
           </Link>
+          <Link className="button quiet" to="/whatif" search={{ of: `${id}.${column}` }}>
+            What if
+          </Link>
         </span>
       }
       lede={<NodeLink id={id} label={bare} />}

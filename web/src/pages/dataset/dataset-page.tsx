@@ -76,6 +76,9 @@ export function DatasetPage() {
           <Link className="button" to="/lineage/$node" params={{ node: dataset.data.id }}>
             Lineage
           </Link>
+          <Link className="button quiet" to="/whatif" search={{ of: dataset.data.id }}>
+            What if
+          </Link>
         </span>
       }
       lede={

@@ -42,6 +42,15 @@ export function Inspector({ id, state, change, onRoot, onFold, folded }: Props) 
           >
             Open page
           </Link>
+          {!isJob && (
+            <Link
+              className="button quiet"
+              to="/whatif"
+              search={{ of: state.field && state.selected === id ? `${id}.${state.field}` : id }}
+            >
+              What if
+            </Link>
+          )}
           {state.node !== id && (
             <>
               <button type="button" className="button quiet" onClick={() => onRoot(id)}>
