@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from tests.api.usage.measures import N, ask, dataset, job, refused, send
 from tests.events import RUN, facet, run_event
 from tests.fixtures.people import People
@@ -37,7 +39,7 @@ def test_the_safe_order_and_what_it_saves(client: Any) -> None:
     ]
     assert found["datasets"][0] == {
         "id": f"dataset:{N}:report", "namespace": N, "name": "report", "label": "report", "wave": 1, "reason": "it has no readers", "money_month": 2.0,
-        "evidence": "last read 2026-01-01", "confidence": 0.9, "reads": 1, "writes": 30, "last_read_at": "2026-01-01T00:00:00Z",
+        "money_once": None, "evidence": "last read 2026-01-01", "confidence": 0.9, "reads": 1, "writes": 30, "last_read_at": "2026-01-01T00:00:00Z",
         "last_read_by_person_at": None, "last_written_at": None, "measured_at": "2026-11-21T06:00:00Z",
     }  # fmt: skip
     assert found["waves"] == [
@@ -45,6 +47,22 @@ def test_the_safe_order_and_what_it_saves(client: Any) -> None:
         {"wave": 2, "datasets": 1, "money_month": 5.0, "so_far": 7.5},
     ]
     assert (found["total"], found["money_month"]) == (4, 7.5)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "once"),
+    [
+        ('{"money_once": 0.9, "writes": 3}', 0.9),
+        ('{"money_once": "0.9"}', 0.9),
+        ('{"writes": 3}', None),
+        ("[1]", None),
+        ('{"money_once": {}}', None),
+    ],
+)
+def test_what_ran_once_is_told_apart(client: Any, evidence: str, once: float | None) -> None:
+    send(client, dataset("dead", pruning={"wave": 1, "reason": "unread", "money_month": 2.0, "evidence": evidence}))
+    [found] = ask(client, PATH)["datasets"]
+    assert (found["money_once"], found["money_month"], found["evidence"]) == (once, 2.0, evidence)
 
 
 def test_filters_and_order(client: Any) -> None:

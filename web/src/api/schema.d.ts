@@ -2149,6 +2149,7 @@ export interface components {
             wave: number;
             reason: string;
             money_month: number | null;
+            money_once: number | null;
             evidence: string;
             confidence: number;
             reads: number;

@@ -21,7 +21,8 @@ _MOST_BLOCKED = 1_000
 
 
 class Candidate(msgspec.Struct, kw_only=True):
-    """A dataset that may be removed once those of the waves before it are. `money_month`: what that saves a month, null if no price is known."""
+    """A dataset that may be removed once those of the waves before it are. `money_month`: what that saves a month, null if no price is known;
+    `money_once`: what statements for it cost that ran on one day only, and that is saved by nothing. `evidence`: as the log's reader told it."""
 
     id: str
     namespace: str
@@ -30,6 +31,7 @@ class Candidate(msgspec.Struct, kw_only=True):
     wave: int
     reason: str
     money_month: float | None
+    money_once: float | None
     evidence: str
     confidence: float
     reads: int
@@ -100,6 +102,19 @@ async def pruning(
 
 def _pruning_view(row: store.PruningRow) -> Candidate:
     return Candidate(
+        money_once=_money_once(row.pruning.evidence),
         **shared_fields(Candidate, row.usage), **shared_fields(Candidate, row.pruning), id=f"dataset:{row.namespace}:{row.name}",
         namespace=row.namespace, name=row.name, label=short(row.name), measured_at=row.at,
     )  # fmt: skip
+
+
+class _Evidence(msgspec.Struct):
+    money_once: float | None = None
+
+
+def _money_once(evidence: str | None) -> float | None:
+    """Of Headwater's own reader, whose evidence is JSON; others may send any text."""
+    try:
+        return msgspec.json.decode(evidence or "{}", type=_Evidence, strict=False).money_once
+    except msgspec.DecodeError:
+        return None

@@ -186,7 +186,7 @@ def _own(one: dict[str, Any], grain: str) -> list[str | None]:
 
 
 _PRUNE = (
-    "wave", "id", "namespace", "name", "reason", "money_month", "confidence", "evidence", "reads", "writes", "last_read_at", "last_read_by_person_at",
+    "wave", "id", "namespace", "name", "reason", "money_month", "money_once", "confidence", "evidence", "reads", "writes", "last_read_at", "last_read_by_person_at",
     "last_written_at",
 )  # fmt: skip
 
@@ -226,10 +226,10 @@ def prune(
     if found is None:
         return
     output.table(
-        ("wave", "dataset", "namespace", "a month", "sure", "last read (UTC)", "writes", "why"),
+        ("wave", "dataset", "namespace", "a month", "once", "sure", "last read (UTC)", "writes", "why"),
         [
             (
-                one["wave"], one["name"], one["namespace"], money(one["money_month"]), f"{one['confidence']:.0%}",
+                one["wave"], one["name"], one["namespace"], money(one["money_month"]), money(one["money_once"]), f"{one['confidence']:.0%}",
                 output.moment(one["last_read_at"]) or "never", count(one["writes"]), one["reason"],
             )
             for one in found["datasets"]

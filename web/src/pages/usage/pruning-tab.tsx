@@ -9,11 +9,68 @@ import { Section } from "../../parts/page.tsx";
 import { type Column, PAGE, Table } from "../../parts/table.tsx";
 import { Waiting } from "../../parts/waiting.tsx";
 import { When } from "../../parts/when.tsx";
+import { phrasesOf } from "./evidence.ts";
 import { NotMeasured } from "./not-measured.tsx";
 import type { UsageTabProps } from "./usage-page.tsx";
 
+type Blocked = Answer<"/api/v2/pruning">["blocked"][number];
 type Row = Answer<"/api/v2/pruning">["datasets"][number];
 const BarsOf = lazy(() => import("../../parts/charts.tsx").then((module) => ({ default: module.BarsOf })));
+
+const REASONS: Record<string, string> = {
+  unread: "unread, and feeds nothing",
+  feeds_unread: "feeds only what goes before it",
+  loop: "feeds only what goes with it",
+};
+const USES: Record<string, string> = {
+  job: "another producer's job",
+  person: "an edge that a person drew",
+  entity: "a schedule",
+  mark: "marked to stay",
+  feeds: "feeds what stays",
+};
+const MOST_USES = 3;
+
+const blockedColumns: Column<Blocked>[] = [
+  {
+    id: "name",
+    header: "Stays",
+    wide: true,
+    value: (row) => row.id,
+    cell: (row) => <NodeLink id={row.id} />,
+  },
+  {
+    id: "uses",
+    header: "Blocked by live use",
+    value: (row) => row.uses.map((use) => `${use.kind} ${use.by}`).join("; "),
+    cell: (row) => (
+      <ul className="plain-list">
+        {row.uses.slice(0, MOST_USES).map((use) => (
+          <li key={`${use.kind} ${use.by}`}>
+            <span className="soft">{USES[use.kind] ?? use.kind}:</span>{" "}
+            {use.kind === "entity" ? <NodeLink id={`instances:${use.by}`} label={use.by} /> : <NodeLink id={use.by} />}
+          </li>
+        ))}
+        {row.uses.length + row.more_uses > MOST_USES && (
+          <li className="soft">and {count(row.uses.length + row.more_uses - MOST_USES)} more, earlier</li>
+        )}
+      </ul>
+    ),
+  },
+  {
+    id: "last",
+    header: "Last use",
+    value: (row) => lastUse(row),
+    cell: (row) => (lastUse(row) ? <When at={lastUse(row)} /> : "not known"),
+  },
+];
+
+/** ISO 8601 UTC sorts as text. */
+const lastUse = (row: Blocked) =>
+  row.uses.reduce<string | null>(
+    (last, use) => (use.last_used_at && (!last || use.last_used_at > last) ? use.last_used_at : last),
+    null,
+  );
 
 const columns: Column<Row>[] = [
   { id: "wave", header: "Wave", number: true, sort: "wave", value: (row) => row.wave, cell: (row) => row.wave },
@@ -34,6 +91,14 @@ const columns: Column<Row>[] = [
     cell: (row) => money(row.money_month),
   },
   {
+    id: "once",
+    header: "Cost once",
+    number: true,
+    minor: true,
+    value: (row) => row.money_once,
+    cell: (row) => money(row.money_once),
+  },
+  {
     id: "confidence",
     header: "Sure",
     number: true,
@@ -41,13 +106,19 @@ const columns: Column<Row>[] = [
     value: (row) => row.confidence,
     cell: (row) => percent(row.confidence),
   },
-  { id: "reason", header: "Why", value: (row) => row.reason, cell: (row) => row.reason },
+  { id: "reason", header: "Why", value: (row) => row.reason, cell: (row) => REASONS[row.reason] ?? row.reason },
   {
     id: "evidence",
     header: "Evidence",
     minor: true,
     value: (row) => row.evidence,
-    cell: (row) => <span className="small">{row.evidence}</span>,
+    cell: (row) => (
+      <ul className="plain-list small">
+        {phrasesOf(row.evidence).map((phrase) => (
+          <li key={phrase}>{phrase}</li>
+        ))}
+      </ul>
+    ),
   },
   {
     id: "last",
@@ -98,18 +169,21 @@ export function PruningTab({ search, change }: UsageTabProps) {
             />
             {blocked.length > 0 && (
               <Section title="In use outside of the log" beside={count(blocked_total)}>
-                <ul>
-                  {blocked.map((one) => (
-                    <li key={one.id}>
-                      <NodeLink id={one.id} />: {one.uses.map((use) => `${use.kind} ${use.by}`).join(", ")}
-                      {one.uses[0]?.last_used_at && (
-                        <>
-                          , last <When at={one.uses[0].last_used_at} />
-                        </>
-                      )}
-                    </li>
-                  ))}
-                </ul>
+                <p className="soft">
+                  The log shows no need of these, but the server knows a use of each, or of what it feeds.
+                </p>
+                <Table
+                  label="In use outside of the log"
+                  columns={blockedColumns}
+                  rows={blocked}
+                  keyOf={(row) => row.id}
+                  empty={null}
+                />
+                {blocked_total > blocked.length && (
+                  <p className="notice-line">
+                    {count(blocked_total - blocked.length)} more are not listed: narrow by a namespace.
+                  </p>
+                )}
               </Section>
             )}
           </>
