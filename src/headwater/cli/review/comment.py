@@ -6,16 +6,15 @@ Sources: GitHub's REST API for issue comments (2022-11-28), GitLab's notes API (
 from __future__ import annotations
 
 import re
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
 from headwater.cli.review.written import MARK
+from headwater.client.connection import FAILURES, Connection, describe
 from headwater.errors import InvalidQuestion
 
 _PER_PAGE = 100
@@ -46,7 +45,7 @@ def forge_of(environment: Mapping[str, str]) -> Forge:
         issues = f"{url}/repos/{repository}/issues"
         return Forge(f"{issues}/{number[1]}/comments", f"{issues}/comments", "PATCH", headers)
     if request := environment.get("CI_MERGE_REQUEST_IID"):
-        project = urllib.parse.quote(environment.get("CI_PROJECT_ID", ""), safe="")
+        project = quote(environment.get("CI_PROJECT_ID", ""), safe="")
         notes = f"{environment.get('CI_API_V4_URL', 'https://gitlab.com/api/v4')}/projects/{project}/merge_requests/{request}/notes"
         return Forge(notes, notes, "PUT", {"PRIVATE-TOKEN": _token(environment, "HEADWATER_GITLAB_TOKEN")})
     raise InvalidQuestion(
@@ -87,16 +86,23 @@ def _token(environment: Mapping[str, str], name: str) -> str:
 
 
 def _ask(forge: Forge, method: str, url: str, body: object = None) -> Any:
-    if not url.startswith(("https://", "http://")):
-        raise InvalidQuestion(f"{url} is no address of a forge: check GITHUB_API_URL or CI_API_V4_URL")
     data = None if body is None else msgspec.json.encode(body)
-    request = urllib.request.Request(url, data, {**forge.headers, "Content-Type": "application/json"}, method=method)  # noqa: S310
+    # GitHub refuses a request that does not name its program.
+    headers = {**forge.headers, "Content-Type": "application/json", "User-Agent": "headwater"}
     try:
-        with urllib.request.urlopen(request, timeout=_SECONDS) as reply:  # noqa: S310
-            return msgspec.json.decode(reply.read())
-    except urllib.error.HTTPError as error:
-        raise InvalidQuestion(
-            f"{method} {url} was refused ({error.code} {error.reason}): check the rights of the token"
-        ) from error
-    except (OSError, msgspec.DecodeError) as error:
-        raise InvalidQuestion(f"{method} {url} failed: {error}") from error
+        connection = Connection(url, timeout=_SECONDS)
+    except (ValueError, *FAILURES) as error:
+        raise InvalidQuestion(f"{url!r} is no address of a forge: {error}") from error
+    try:
+        _, question, query = url.partition("?")
+        answer = connection.exchange(method, connection.path + question + query, data, headers)
+    except FAILURES as error:
+        raise InvalidQuestion(f"{method} {url} failed: {describe(error)}") from error
+    finally:
+        connection.close()
+    if not 200 <= answer.status < 300:
+        raise InvalidQuestion(f"{method} {url} was refused ({answer.status}): check the rights of the token")
+    try:
+        return msgspec.json.decode(answer.body)
+    except msgspec.DecodeError as error:
+        raise InvalidQuestion(f"{method} {url} did not answer in JSON: {error}") from error

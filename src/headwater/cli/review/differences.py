@@ -88,19 +88,36 @@ class _Comparison:
         self.changes: list[Changed] = []
         self.affected: list[Affected] = []
         self.same: list[str] = []
-        made = {key for one in new.values() for key in _made(one)}
-        self.gone = {key for one in old.values() for key in _made(one)} - made
+        made = {key for one in new.values() for key in _made_tables(one)}
+        self.gone = {key for one in old.values() for key in _made_tables(one)} - made
 
     def result(self) -> Review:
         for key in sorted(self.gone):
             self.changes.append(Changed("drop_table", name(key)))
             self.effects[key] = _Effect(broken="is no longer built")
+        makers = {key: one for one in self.old.values() for key in _made_tables(one)}
+        meet = {
+            identity: self.old.get(identity)
+            or next(
+                (makers[key] for key in sorted(_made_tables(one)) if key in makers), None
+            )  # Its file has another name.
+            for identity, one in self.new.items()
+        }
+        self.unwritten(meet)
         for identity, one in self.new.items():
-            self.text(one, self.old.get(identity))
+            self.text(one, meet[identity])
         worst = max((ORDER.index(one.severity) for one in self.affected), default=0)
         worst = max(worst, ORDER.index(COSMETIC) if self.changes else 0)
         self.affected.sort(key=lambda one: (-ORDER.index(one.severity), not one.edited, one.place))
         return Review(ORDER[worst] or None, self.changes, self.affected, self.same, len(self.new))
+
+    def unwritten(self, meet: dict[str, AnalysedText | None]) -> None:
+        """Note the tables that a text wrote and writes no longer: they stay, with other rows."""
+        now = {one.text.place: _written_tables(self.new[identity]) for identity, one in meet.items() if one is not None}
+        for one in self.old.values():
+            for key in sorted(_written_tables(one) - now.get(one.text.place, set()) - self.gone):
+                self.changes.append(Changed("values", name(key), place=one.text.place))
+                self.effects[key] = _Effect(whole=True)
 
     def text(self, new: AnalysedText, old: AnalysedText | None) -> None:
         """Judge one text, and note what its readers will meet."""
@@ -312,7 +329,7 @@ def _fits(key: TableName, other: TableName) -> bool:
     return len(key) != len(other) and key[-shorter:] == other[-shorter:]
 
 
-def _made(one: AnalysedText) -> set[TableName]:
+def _made_tables(one: AnalysedText) -> set[TableName]:
     found = {
         table_key(flow.target)
         for statement in one.statements
@@ -326,6 +343,12 @@ def _made(one: AnalysedText) -> set[TableName]:
         if change.action in {"CREATE", "CLONE", "LIKE"} and not change.temporary
     }
     return found | ({table_key(one.text.target)} if one.text.target else set())
+
+
+def _written_tables(one: AnalysedText) -> set[TableName]:
+    return {
+        table_key(flow.target) for statement in one.statements for flow in statement.flows if flow.target is not None
+    }
 
 
 def _outputs(one: AnalysedText) -> dict[TableName, tuple[str, ...]]:

@@ -70,6 +70,22 @@ def test_another_literal_is_another_value(repository: Path) -> None:
     assert {one["place"] for one in found["affected"]} == {"sql/orders.sql", "sql/totals.sql"}
 
 
+def test_a_file_that_moved_is_compared_with_what_made_its_table(repository: Path) -> None:
+    (repository / "sql" / "orders.sql").unlink()
+    (repository / "sql" / "sales.sql").write_text(ORDERS)
+    assert review()[1]["affected"] == []
+    (repository / "sql" / "sales.sql").write_text(ORDERS.replace(";", " where id > 1;"))
+    assert {one["place"] for one in review()[1]["affected"]} == {"sql/sales.sql", "sql/totals.sql"}
+
+
+def test_rows_that_are_no_longer_written_are_missed_by_readers(repository: Path) -> None:
+    (repository / "sql" / "more.sql").write_text("insert into shop.orders select id, amount from raw.more;\n")
+    subprocess.run(["git", "add", "."], check=True)
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "two"], check=True)
+    (repository / "sql" / "more.sql").unlink()
+    assert [one["place"] for one in review()[1]["affected"]] == ["sql/totals.sql"]
+
+
 def test_the_policy_decides_what_fails(repository: Path) -> None:
     (repository / "sql" / "orders.sql").write_text(ORDERS.replace(", amount", ""))
     (repository / ".headwater").mkdir()

@@ -97,7 +97,7 @@ def test_a_review_names_what_a_build_and_a_replay_show(
     assert not [one for one in before.items() if one[1].startswith("error")], before
     every = [(kind, change) for kind, some in CASE["changes"].items() for change in some]
     assert len(every) >= 40
-    missed, wrong, said, right = [], [], 0, 0
+    missed, wrong, said, right, breaks, broken = [], [], 0, 0, 0, 0
     for number, (kind, change) in enumerate(every if FULL else every[::3]):
         head = tmp_path / str(number)
         shutil.copytree(base, head)
@@ -114,6 +114,8 @@ def test_a_review_names_what_a_build_and_a_replay_show(
                 missed.append((kind, change, place, severity, now[:90]))
             said += severity is not None
             right += severity is not None and differs
+            breaks += severity == "breaks"
+            broken += severity == "breaks" and broke
             if severity is not None and not differs:
                 wrong.append((kind, change, place, severity))
         if kind == "comment":
@@ -124,5 +126,6 @@ def test_a_review_names_what_a_build_and_a_replay_show(
         *wrong,
         sep="\n",
     )
+    print(f"{breaks} said to break, {broken} of them did: precision {broken / breaks:.3f}")
     assert not missed, (len(missed), missed[:12])
     assert right / said >= 0.9
