@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-
 from tests.api.usage.measures import N, ask, dataset, job, refused, send
 from tests.events import RUN, facet, run_event
 from tests.fixtures.people import People

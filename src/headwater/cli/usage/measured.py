@@ -186,8 +186,8 @@ def _own(one: dict[str, Any], grain: str) -> list[str | None]:
 
 
 _PRUNE = (
-    "wave", "id", "namespace", "name", "reason", "money_month", "money_once", "confidence", "evidence", "reads", "writes", "last_read_at", "last_read_by_person_at",
-    "last_written_at",
+    "wave", "id", "namespace", "name", "reason", "money_month", "money_once", "confidence", "evidence", "reads", "writes",
+    "last_read_at", "last_read_by_person_at", "last_written_at",
 )  # fmt: skip
 
 
