@@ -105,6 +105,7 @@ def test_a_review_names_what_a_build_and_a_replay_show(
         monkeypatch.chdir(head)
         review, _ = compare_with(str(base), ["dbt", "queries"], Options(schemas=(head / "schema.json",)))
         answer = {one.place: one.severity for one in review.affected}
+        sure = {one.place for one in review.affected if one.certain}
         after = outcomes(shop, head)
         for place, now in after.items():
             severity, was = answer.get(place), before.get(place)
@@ -116,6 +117,8 @@ def test_a_review_names_what_a_build_and_a_replay_show(
             right += severity is not None and differs
             breaks += severity == "breaks"
             broken += severity == "breaks" and broke
+            if severity == "breaks" and place in sure and not broke:
+                missed.append((kind, change, place, "breaks for sure", now[:90]))
             if severity is not None and not differs:
                 wrong.append((kind, change, place, severity))
         if kind == "comment":
