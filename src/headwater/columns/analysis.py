@@ -23,7 +23,7 @@ from headwater.columns.script.pieces import Piece, pieces
 from headwater.columns.script.template import Refusal, plain
 from headwater.columns.session import Session
 
-_TEMPLATE_MARKS = ("{{", "{%", "{#", "${")
+_TEMPLATE_MARK = re.compile(r"\{[{%#]|\$\{")
 _VALUES = frozenset({"var", "expression"})
 """Holes of a template that stand for values, not for tables."""
 _BUILT_IN = re.compile(
@@ -65,7 +65,7 @@ def analyse(
     holes = _Holes()
     if text[:1] == "\ufeff":  # A byte order mark.
         text = " " + text[1:]
-    if any(mark in text for mark in _TEMPLATE_MARKS):
+    if "{" in text and _TEMPLATE_MARK.search(text):
         templated = plain(text)
         text, refusals = templated.text, templated.refusals
         if templated.whole:

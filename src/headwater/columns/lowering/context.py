@@ -99,8 +99,8 @@ class Context:
 
     def check(self, node: Any) -> None:
         """Warn of arguments of `node` that nothing reads (grammar.txt)."""
-        names = UNREAD.get(node.__class__)
-        if names is not None and names.isdisjoint(node.args):
+        names = UNREAD.get(type(node))
+        if names is not None and (not names or names.isdisjoint(node.args)):
             return
         for name in unread_arguments(node):
             self.warn(f"not understood: {name.rstrip('_').upper()} in {self.written(node)}")
@@ -115,20 +115,22 @@ class Context:
 
     def key(self, name: Any) -> str:
         """The key of an identifier, or of an expression in its place."""
-        if name.__class__ is str:
+        if type(name) is str:
             return self.fold(name, False)
         args = name.args
         text = args.get("this")
-        if args.get("quoted") or text.__class__ is not str:
+        if args.get("quoted") or type(text) is not str:
             mark = "$" if isinstance(name, exp.Parameter) else ""
-            return self.fold(text if text.__class__ is str else mark + name.name, True)
-        known = self._keys.get(text)
-        if known is None:
-            if self._insensitive and text.islower():  # As most texts spell most names.
-                known = self._keys[text] = text
-            else:
-                known = self._keys[text] = self.fold(text, False)
-        return known
+            return self.fold(text if type(text) is str else mark + name.name, True)
+        return self._keys.get(text) or self._new_key(text)
+
+    def _new_key(self, text: str) -> str:
+        """The key of an identifier without quotes that the statement has not named before."""
+        key = text.lower() if self._insensitive else fold(text, False, self.rule)
+        if key != text and self.rule.fold == "same":
+            self.spelling.setdefault(key, text)
+        self._keys[text] = key
+        return key
 
     def fold(self, text: str, quoted: bool) -> str:
         key = text.lower() if self._insensitive else fold(text, quoted, self.rule)
@@ -140,12 +142,16 @@ class Context:
         """The parts of a column as written: `("t", "c")`; `("t", "*")` for the whole row."""
         args = node.args
         name = args["this"]
-        if name.__class__ is exp.Star:
+        if type(name) is exp.Star:
             last = "*"
         else:
             inner = name.args
-            known = None if inner.get("quoted") else self._keys.get(inner["this"])
-            last = known if known is not None else self.key(name)
+            text = inner["this"]
+            last = (
+                self.key(name)
+                if inner.get("quoted") or type(text) is not str
+                else self._keys.get(text) or self._new_key(text)
+            )
         count = len(args)
         table = args.get("table") if count > 1 else None
         if table is None:
@@ -169,7 +175,7 @@ class Context:
 
     def table_key(self, name: Any) -> str:
         """The key of one part of a table's name."""
-        if self.rule.tables_sensitive and name.__class__ is not str and isinstance(name.args.get("this"), str):
+        if self.rule.tables_sensitive and type(name) is not str and isinstance(name.args.get("this"), str):
             return str(name.args["this"])
         return self.key(name)
 

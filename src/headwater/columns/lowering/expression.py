@@ -41,7 +41,7 @@ from headwater.columns.lowering.walk import Handler, Node, Stack, below_use, chi
 
 def lower(context: Context, node: Any, use: int = AS_IS) -> form.Expression:
     """The references and subqueries of `node`, used as `use`."""
-    if node.__class__ is exp.Column:
+    if type(node) is exp.Column:
         return form.Expression([(context.column(node), use, "")], [])
     result = form.Expression([], [])
     references = result.references
@@ -56,7 +56,7 @@ def lower(context: Context, node: Any, use: int = AS_IS) -> form.Expression:
         if kind is literal:
             continue
         how = hows.get(kind, _unread)
-        if how.__class__ is int:
+        if type(how) is int:
             if how == NOTHING:
                 continue
             below = use
@@ -67,26 +67,26 @@ def lower(context: Context, node: Any, use: int = AS_IS) -> form.Expression:
             args = node.args
             if kind in binary:
                 left, right = args["this"], args["expression"]
-                if left.__class__ is column:  # In the order of the text, without a way over the stack.
+                if type(left) is column:  # In the order of the text, without a way over the stack.
                     references.append((context.column(left), below, ""))
-                    if right.__class__ is column:
+                    if type(right) is column:
                         references.append((context.column(right), below, ""))
-                    elif right.__class__ is not literal:
+                    elif type(right) is not literal:
                         stack.append((right, below))
                     continue
-                if right.__class__ is not literal:
+                if type(right) is not literal:
                     stack.append((right, below))
                 stack.append((left, below))
                 continue
             for child in args.values():
-                if child.__class__ is list:
+                if type(child) is list:
                     for one in child:
                         if isinstance(one, Node):
                             stack.append((one, below))
                 elif isinstance(child, Node):
                     stack.append((child, below))
         else:
-            if kind in UNREAD:
+            if UNREAD.get(kind):
                 context.check(node)
             how(context, node, use, stack, result)
     return result

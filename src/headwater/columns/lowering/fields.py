@@ -23,7 +23,7 @@ Maker = Callable[[Context, Any], Fields | None]
 
 def lower_value(context: Context, node: Any) -> form.Expression:
     """An expression with the fields of its value."""
-    make = _MAKERS.get(node.__class__)
+    make = _MAKERS.get(type(node))
     fields = make(context, node) if make is not None else None
     if fields is None:
         return lower(context, node)
@@ -134,29 +134,29 @@ def _like(use: int, *names: str) -> Maker:
         found: list[Any] = []
         for name in names:
             child = node.args.get(name)
-            found += child if child.__class__ is list else [child] if child is not None else []
+            found += child if type(child) is list else [child] if child is not None else []
         if not all(map(_may_have_fields, found)):
             return None
-        like = [(lower_value(context, one), use) for one in found if one.__class__ is not exp.Null]
+        like = [(lower_value(context, one), use) for one in found if type(one) is not exp.Null]
         return Fields(like=like, by_place=_are_structs(found)) if like else None
 
     return make
 
 
 def _are_structs(nodes: list[Any]) -> bool:
-    return len(nodes) > 1 and all(one.__class__ in {exp.Struct, exp.Tuple, exp.Null} for one in nodes)
+    return len(nodes) > 1 and all(type(one) in {exp.Struct, exp.Tuple, exp.Null} for one in nodes)
 
 
 def _may_have_fields(node: Any) -> bool:
     """Return whether an expression's value may have fields, by a look at it."""
-    while node.__class__ in {exp.Subquery, exp.Select, exp.Alias, exp.Paren}:
-        if node.__class__ is exp.Select:
+    while type(node) in {exp.Subquery, exp.Select, exp.Alias, exp.Paren}:
+        if type(node) is exp.Select:
             if node.args.get("kind") or len(node.expressions) != 1:
                 return True
             node = node.expressions[0]
         else:
             node = node.this
-    return node.__class__ in _WITH_FIELDS
+    return type(node) in _WITH_FIELDS
 
 
 def _inside(context: Context, node: Any) -> Fields | None:
@@ -167,7 +167,7 @@ def _branches(context: Context, node: Any) -> Fields | None:
     args = node.args
     ifs = args.get("ifs") or ([node] if args.get("true") is not None else [])
     found = [*(one.args.get("true") for one in ifs), args.get("default"), args.get("false")]
-    values = [one for one in found if one is not None and one.__class__ is not exp.Null]
+    values = [one for one in found if one is not None and type(one) is not exp.Null]
     if not values or not all(map(_may_have_fields, values)):
         return None
     deciding = form.Expression()

@@ -33,26 +33,25 @@ VERDICTS: dict[type, str] = {}
 STEPS: dict[type, int] = {}
 """The use an expression makes of what is below it, for classes in which all arguments share one."""
 UNREAD: dict[type, frozenset[str]] = {}
-"""Arguments that lower the level when they are given."""
+"""Arguments that lower the level when they are given; empty for a listed class that has none."""
 for _name, (_verdict, *_arguments) in table().items():
     _class: Any = getattr(exp, _name, None)
     if _class is not None:
         VERDICTS[_class] = _verdict
         if _verdict in _STEPS or _verdict[0] == "-":
             STEPS[_class] = _STEPS.get(_verdict, NOTHING)
-        if _unread := frozenset(one[1:] for one in _arguments if one[0] == "?"):
-            UNREAD[_class] = _unread
+        UNREAD[_class] = frozenset(one[1:] for one in _arguments if one[0] == "?")
 
 
 def irrelevant(node: Any) -> bool:
     """Return whether the table marks everything in `node` as irrelevant to columns."""
-    return VERDICTS.get(node.__class__, "?")[0] == "-"
+    return VERDICTS.get(type(node), "?")[0] == "-"
 
 
 def unread_arguments(node: Any) -> list[str]:
     """The arguments of `node` that are given and not understood."""
-    names = UNREAD.get(node.__class__)
+    names = UNREAD.get(type(node))
     if names is None:
-        return [] if node.__class__ in VERDICTS else ["this"]
+        return ["this"]
     args = node.args
     return [] if names.isdisjoint(args) else [name for name in args if name in names and args[name]]

@@ -26,7 +26,7 @@ _OPERATORS = {exp.Union: "union", exp.Except: "except", exp.Intersect: "intersec
 def lower_query(context: Context, node: Any) -> form.Query:
     """The form of any query node: SELECT, a set operation, a parenthesised query, VALUES, TABLE t."""
     context.check(node)
-    if isinstance(node, exp.Select):
+    if type(node) is exp.Select:
         return _select(context, node)
     if isinstance(node, exp.SetOperation):
         return _set_operation(context, node)
@@ -133,15 +133,14 @@ def _select(context: Context, node: Any) -> form.Select:
     match = args.get("match")
     if match is not None and items:
         _match(context, match, items)
-    result = form.Select(projections(context, args["expressions"], args.get("exclude")), items, own)
+    makers: list[Any] = []
+    result = form.Select(projections(context, args["expressions"], args.get("exclude"), makers), items, own)
     if (
         args.get("kind") == "VALUE" and len(result.projections) == 1
     ):  # BigQuery: a row is the value, its fields are the columns.
         result.projections[0].name = "*"
-    for one in args["expressions"]:
-        made = one.args["this"] if one.__class__ is exp.Alias or one.__class__ is exp.Aliases else one
-        if made.__class__ in _ROW_MAKERS:
-            _make_rows(context, made, result)
+    for one in makers:
+        _make_rows(context, one, result)
     for argument in ("prewhere", "where"):
         if (found := args.get(argument)) is not None:
             result.where.append(lower(context, found.this, FILTER))
@@ -208,16 +207,28 @@ def _has_aggregate(node: Any) -> bool:
     return False
 
 
-def projections(context: Context, nodes: list[Any], exclude: list[Any] | None = None) -> list[form.Projection]:
-    """The outputs of a SELECT list; `exclude` is EXCLUDE written after the whole list (Redshift)."""
+def projections(
+    context: Context, nodes: list[Any], exclude: list[Any] | None = None, makers: list[Any] | None = None
+) -> list[form.Projection]:
+    """The outputs of a SELECT list; `exclude` is EXCLUDE written after the whole list (Redshift). Those that make rows are added to `makers`."""
     result: list[form.Projection] = []
+    column, alias = exp.Column, exp.Alias
     for node in nodes:
         kind = type(node)
-        if kind is exp.Column and type(node.args["this"]) is exp.Identifier:
+        if kind is column and type(node.args["this"]) is exp.Identifier:
             parts = context.column(node)
             result.append(form.Projection(parts[-1], form.Expression([(parts, AS_IS, "")])))
-        elif kind is exp.Alias:
-            result.append(form.Projection(context.key(node.args["alias"]), lower_value(context, node.args["this"])))
+            continue
+        args = node.args
+        inner = args["this"] if kind is alias or kind is exp.Aliases else node
+        if type(inner) is column and kind is alias:
+            value = form.Expression([(context.column(inner), AS_IS, "")])
+            result.append(form.Projection(context.key(args["alias"]), value))
+            continue
+        if makers is not None and type(inner) in _ROW_MAKERS:
+            makers.append(inner)
+        if kind is alias:
+            result.append(form.Projection(context.key(args["alias"]), lower_value(context, inner)))
         elif kind is exp.Inline:  # The fields of the elements.
             result.append(form.Projection("*", spread(lower_value(context, node.this))))
         elif kind is exp.Aliases and type(node.this) is exp.Inline:
@@ -267,7 +278,7 @@ _ROW_MAKERS = frozenset(
 
 def _make_rows(context: Context, node: Any, result: form.Select) -> None:
     """The list decides how many rows come of a row, here as in FROM; `stack(2, …)` makes as many of each."""
-    if node.__class__ is exp.Explode and node.expressions:  # DuckDB: unnest(x, recursive := true)
+    if type(node) is exp.Explode and node.expressions:  # DuckDB: unnest(x, recursive := true)
         context.warn(f"the columns that {context.written(node)} makes are known only with the type")
     if not (isinstance(node, exp.Stack) and isinstance(node.this, exp.Literal)):
         result.where.append(lower(context, node, JOIN))
@@ -347,7 +358,7 @@ def _orders_all(context: Context, node: Any) -> bool:
     ) or (isinstance(inner, exp.Var) and inner.name.upper() == "ALL")
 
 
-_KEY_LISTS = (exp.Paren, exp.Tuple, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Ordered)
+_KEY_LISTS = frozenset({exp.Paren, exp.Tuple, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Ordered})
 
 
 def _keys(context: Context, nodes: list[Any], use: int) -> list[int | form.Expression]:
@@ -356,7 +367,10 @@ def _keys(context: Context, nodes: list[Any], use: int) -> list[int | form.Expre
     waiting = list(reversed(nodes))
     while waiting:
         node = waiting.pop()
-        if isinstance(node, _KEY_LISTS):
+        kind = type(node)
+        if kind is exp.Column:
+            result.append(form.Expression([(context.column(node), use, "")]))
+        elif kind in _KEY_LISTS:
             waiting.extend(reversed(list(children(node))))
         elif isinstance(node, exp.Literal):
             if not node.is_string and node.name.isdigit():

@@ -81,11 +81,13 @@ def _array_join(context: Context, node: Any) -> list[form.Item]:
 
 def item(context: Context, node: Any) -> form.Item:
     """One source with its alias, pivots around it."""
-    if node.__class__ is exp.Final:  # ClickHouse: the table's rows as they will be merged
+    kind = type(node)
+    if kind is exp.Final:  # ClickHouse: the table's rows as they will be merged
         node = node.this
+        kind = type(node)
     args = node.args
     this = args.get("this")
-    if node.__class__ is exp.Table and this.__class__ is exp.Identifier and _SIMPLE.issuperset(args):
+    if kind is exp.Table and type(this) is exp.Identifier and _SIMPLE.issuperset(args):
         # Nearly all of them: a name, perhaps with an alias.
         inner = this.args
         if (

@@ -23,14 +23,14 @@ def below_use(use: int, step: int) -> int:
 
 def children(node: Any) -> Iterator[Any]:
     for child in node.args.values():
-        if child.__class__ is list:
+        if type(child) is list:
             yield from (one for one in child if isinstance(one, Node))
         elif isinstance(child, Node):
             yield child
 
 
 def push(stack: Stack, found: Any, use: int) -> None:
-    if found.__class__ is list:
+    if type(found) is list:
         stack.extend((one, use) for one in found if isinstance(one, Node))
     elif isinstance(found, Node):
         stack.append((found, use))

@@ -364,7 +364,7 @@ class _Teller:
         outputs = []
         for place, (name, value) in enumerate(columns):
             depends = value.star() if isinstance(value, Open) else value
-            fields = self._fields(depends, index, place) if depends.__class__ is StructValue else ()
+            fields = self._fields(depends, index, place) if type(depends) is StructValue else ()
             outputs.append(Output(self.display_name(name), self._inputs(depends, index, place), fields))
         deciding = self._inputs(rows.flat(), index, -1) if rows is not None else ()
         if self.resolver.values:  # Tables behind a variable were read where it got its value.
@@ -385,7 +385,7 @@ class _Teller:
             one = inputs.get((leaf, bits))
             if one is None:
                 entry = entries[leaf]
-                if entry.__class__ is Guess:
+                if type(entry) is Guess:
                     self.guesses.setdefault(leaf, []).append((flow, output, bits))
                     continue
                 table, field, path = entry  # type: ignore[misc]

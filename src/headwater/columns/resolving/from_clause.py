@@ -91,12 +91,13 @@ class FromClause(ABC):
     def item(self, item: form.Item, scope: Scope, own: Dependencies, below: list[Rows]) -> None:
         """One source of FROM into `scope`; what joins it decides (`own`), as does what decides about its own rows (`below`)."""
         source = item.source
-        if source.__class__ is form.TableSource:
+        if type(source) is form.TableSource:
             array = self._array(item, scope) if len(source.name) > 1 and self.arrays else None
             if array is not None:
                 below.append(Rows(used(array.inside.value, JOIN), []) if array.inside is not None else Rows({}, []))
                 scope.add(item.alias, (), array)
                 return
+            relation, name = self.table(source, scope.ctes)
         elif (
             isinstance(source, form.Nested)
             and not item.alias
@@ -106,7 +107,8 @@ class FromClause(ABC):
         ):
             self._open_parentheses(item, scope, own, below)
             return
-        relation, name = self.source(item.source, scope if item.lateral else scope.outer, scope, below)
+        else:
+            relation, name = self.source(source, scope if item.lateral else scope.outer, scope, below)
         if item.columns:
             relation = self._renamed(relation, item.columns)
         if relation.rows is not None:
@@ -116,13 +118,12 @@ class FromClause(ABC):
             names = self._shared_names(scope, relation, own)
         if names:
             add(own, used(scope.join_columns(names, relation, item.join), JOIN))
-        hidden = item.join in _HIDING
         place = len(scope.relations)
         scope.add(item.alias, name, relation)
         if item.on is not None:
             scope.set_mode(NEVER)
             self.into(own, item.on, scope)
-        if hidden:
+        if item.join in _HIDING:
             scope.hide(item.alias, place)
 
     def _array(self, item: form.Item, scope: Scope) -> Relation | None:

@@ -40,16 +40,21 @@ class Leaves:
 
     def __init__(self) -> None:
         self.entries: list[tuple[TableName, str, str] | Guess] = []
-        self._known: dict[object, int] = {}
+        self._of_tables: dict[TableName, dict[str | tuple[str, str], int]] = {}
+        self._guesses: dict[tuple[str, tuple[int, ...], str], int] = {}
         self.doubts: dict[str, None] = {}
         """The reason why the columns behind a star may be incomplete: the tables were made by statements understood in part."""
 
+    def of(self, table: TableName) -> dict[str | tuple[str, str], int]:
+        """The leaves of a table so far, by field, or by field and path."""
+        return self._of_tables.setdefault(table, {})
+
     def column(self, table: TableName, field: str, path: str = "") -> int:
-        key = (table, field, path)
-        found = self._known.get(key)
+        known, key = self.of(table), (field, path) if path else field
+        found = known.get(key)
         if found is None:
-            found = self._known[key] = len(self.entries)
-            self.entries.append(key)
+            found = known[key] = len(self.entries)
+            self.entries.append((table, field, path))
         return found
 
     def guess(
@@ -64,9 +69,9 @@ class Leaves:
                 hidden += isinstance(entry, Guess) and not entry.candidates
                 leaves.update(dict.fromkeys(entry.candidates if isinstance(entry, Guess) else (leaf,)))
         key = (name, tuple(leaves), reason)
-        found = self._known.get(key)
+        found = self._guesses.get(key)
         if found is None:
-            found = self._known[key] = len(self.entries)
+            found = self._guesses[key] = len(self.entries)
             share = confidence or (round(1 / (len(leaves) + hidden), 2) if leaves else 0.0)
             self.entries.append(Guess(name, tuple(leaves), reason, share))
         return {found: IDENTITY}
@@ -334,12 +339,13 @@ class Relation:
 class TableRelation(Relation):
     """A table whose schema is known: leaves are made as they are named."""
 
-    __slots__ = ("_name", "leaves", "schema")
+    __slots__ = ("_leaf_of", "_name", "leaves", "schema")
 
     def __init__(self, schema: Schema, name: TableName, leaves: Leaves) -> None:
         super().__init__([])
         self.schema, self.leaves = schema, leaves
         self._name = name
+        self._leaf_of = leaves.of(name)
         self.names = schema.positions
 
     def get(self, name: str) -> Dependencies | None:
@@ -348,7 +354,10 @@ class TableRelation(Relation):
             place = self.schema.positions.get(name)
             if place is None:
                 return None
-            leaf = self.leaves.column(self._name, self.schema.columns[place])
+            field = self.schema.columns[place]
+            leaf = self._leaf_of.get(field)
+            if leaf is None:
+                leaf = self.leaves.column(self._name, field)
             found = {leaf: IDENTITY}
             if self.schema.fields and (inner := self.schema.fields.get(self.schema.keys[place])):
                 found = declared(self.leaves, leaf, inner)

@@ -132,11 +132,11 @@ class Resolver(FromClause):
                     found = value.star() if isinstance(value, Open) else value
                     values[places[name]] = _both(values[places[name]], found)
         else:
-            values = [dict(value) if value.__class__ is dict else value for value in values]
+            values = [dict(value) if type(value) is dict else value for value in values]
             for other in others:
                 for place, theirs in enumerate(islice(other.first_values(), len(values))):
                     mine = values[place]
-                    if mine.__class__ is dict and theirs.__class__ is dict:
+                    if type(mine) is dict and type(theirs) is dict:
                         add(mine, theirs)
                     else:
                         values[place] = together([mine, theirs])
