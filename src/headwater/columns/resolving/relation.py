@@ -351,15 +351,18 @@ class TableRelation(Relation):
     def get(self, name: str) -> Dependencies | None:
         found = self._index.get(name)
         if found is None:
-            place = self.schema.positions.get(name)
+            schema = self.schema
+            place = schema.positions.get(name)
             if place is None:
                 return None
-            field = self.schema.columns[place]
+            field = schema.columns[place]
             leaf = self._leaf_of.get(field)
-            if leaf is None:
-                leaf = self.leaves.column(self._name, field)
+            if leaf is None:  # As `Leaves.column` makes one.
+                entries = self.leaves.entries
+                leaf = self._leaf_of[field] = len(entries)
+                entries.append((self._name, field, ""))
             found = {leaf: IDENTITY}
-            if self.schema.fields and (inner := self.schema.fields.get(self.schema.keys[place])):
+            if schema.fields and (inner := schema.fields.get(schema.keys[place])):
                 found = declared(self.leaves, leaf, inner)
             self._index[name] = found
         return found

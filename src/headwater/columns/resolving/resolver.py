@@ -252,9 +252,9 @@ class Resolver(FromClause):
                     continue
                 value = self.value(one.value, scope)
                 name = one.name
-                if not name and self.rule.parser == "hive":
-                    name = f"_c{place}"
-                if one.name == "*":  # The fields of a value: only its type determines them.
+                if not name:
+                    name = f"_c{place}" if self.rule.parser == "hive" else ""
+                elif name == "*":  # The fields of a value: only its type determines them.
                     listed = value.listed() if isinstance(value, StructValue) else None
                     columns += list(listed.items()) if listed else [("*", OpenValue(self.leaves, value, True))]
                     continue
