@@ -27,6 +27,7 @@ _VERSIONS = {
     "DocumentationJobFacet": "1-1-0",
     "ErrorMessageRunFacet": "1-0-1",
     "ExecutionParametersRunFacet": "1-0-0",
+    "ExternalQueryRunFacet": "1-0-2",
     "InputStatisticsInputDatasetFacet": "1-0-0",
     "JobTypeJobFacet": "2-0-4",
     "LifecycleStateChangeDatasetFacet": "1-0-1",
@@ -44,6 +45,7 @@ _VERSIONS = {
     "TagsDatasetFacet": "1-0-0",
     "TagsJobFacet": "1-0-0",
     "TagsRunFacet": "1-0-0",
+    "TestRunFacet": "1-0-1",
 }
 
 Facet = dict[str, Any]

@@ -180,19 +180,26 @@ def bare(content: Any) -> Any:
 def test_jobs_runs_and_facets_are_those_of_dbt_ol(folder: Path) -> None:
     """Recorded of dbt-ol 1.54 after the same `dbt build` (tests/cases/dbt_ol_events.json): all of it, and columns."""
     recorded = json.loads((ROOT / "tests/cases/dbt_ol_events.json").read_text(encoding="utf-8"))
+    # A test of several tables counts as a check of none of them; dbt-ol takes the last by name, be it one that is no table.
+    for model in ("library.main.library.int_loans_with_book", "library.mart.library.fct_loans"):
+        del recorded[f"{model}.build.test"]
     found: dict[str, dict[str, Any]] = {}
     for event in all_events(folder):
         one = found.setdefault(event["job"]["name"], {"states": []})
         one["states"].append(event["eventType"])
         one["job"] = {key: bare(facet) for key, facet in event["job"]["facets"].items() if key != "sql"}
         one["run"] = set(event["run"]["facets"])
+        one["told"] = {
+            key: bare(event["run"]["facets"][key]) for key in ("tags", "test") if key in event["run"]["facets"]
+        }
         for side in ("inputs", "outputs"):
             one[side] = {entry["name"]: entry["facets"] for entry in event[side]}
     assert set(found) == set(recorded)
     for name, theirs in recorded.items():
         ours = found[name]
         assert (ours["states"], ours["job"]) == (theirs["states"], theirs["job"]), name
-        assert ours["run"] | {"tags"} >= set(theirs["run"])
+        assert ours["run"] | {"tags"} >= set(theirs["run"])  # dbt-ol's own version is a tag of each of its runs.
+        assert ours["told"] == theirs["told"], name
         assert set(ours["outputs"]) == set(theirs["outputs"])
         for side in ("inputs", "outputs"):
             for table, facets in theirs[side].items():

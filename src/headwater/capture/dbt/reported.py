@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import yaml
 
 from headwater.capture.dbt.manifest import Manifest, Node, Relation, read_json, reads
@@ -49,6 +50,26 @@ class LastRun:
     def times(self, id_: str) -> tuple[str, str]:
         timing = self.results[id_]["timing"]
         return str(timing[0]["started_at"]), str(timing[-1]["completed_at"])
+
+    def query_id(self, id_: str, adapter: str) -> str:
+        """The warehouse's own id of the statement that built a node, as far as the adapter says it; BigQuery's with project and location."""
+        response = self._response(id_)
+        found = response.get("job_id" if adapter == "bigquery" else "query_id")
+        place = (response.get("project_id"), response.get("location"))
+        if not isinstance(found, str):
+            return ""
+        return f"{place[0]}:{place[1]}.{found}" if adapter == "bigquery" and all(place) else found
+
+    def written(self, id_: str) -> Node:
+        """The output's facet with the rows that the adapter counted; empty where it counted none. Bytes that it counts are those read."""
+        rows = self._response(id_).get("rows_affected")
+        if not isinstance(rows, int) or rows <= 0:
+            return {}
+        return {"outputFacets": {"outputStatistics": event.output_statistics(rows=rows)}}
+
+    def _response(self, id_: str) -> Node:
+        found = self.results[id_].get("adapter_response")
+        return found if isinstance(found, dict) else {}
 
 
 def last_run(path: Path) -> LastRun | None:
@@ -137,24 +158,34 @@ class Reported:
             return
         id_ = str(node["unique_id"])
         started, ended = self.run.times(id_)
-        run_facets = self._run_facets() | {"parent": event.parent(self.run.run_id(), self._command_job(job_namespace))}
-        tags = [(str(one), "true") for one in node.get("tags") or ()]
-        if tags:
-            run_facets["tags"] = event.tags(tags, "DBT", of="Run")
-        for state, moment in (("START", started), (end, ended)):
-            made = [] if state == "FAIL" else outputs
+        run_facets = self._node_facets(node, job_namespace)
+        if query := self.run.query_id(id_, self.manifest.adapter):
+            source = outputs[0]["namespace"] if outputs else ""
+            run_facets["externalQuery"] = event.facet("ExternalQueryRunFacet", externalQueryId=query, source=source)
+        written = [] if end == "FAIL" else [one | self.run.written(id_) for one in outputs]
+        for state, moment, made in (("START", started, outputs), (end, ended, written)):
             yield event.run(
                 state, run_id=self.run.run_id(id_), job=job, inputs=inputs, outputs=made, run_facets=run_facets, job_facets=facets,
                 event_time=moment,
             )  # fmt: skip
 
     def test_events(self, job_namespace: str, dataset: Callable[[Relation], Node]) -> Iterator[Node]:
-        """START and the end of one run for each table that dbt tested, with the result of each test. `dataset`: a table as an input."""
+        """START and the end of one run for each table that dbt tested, with the result of each test, and of each test that is a query of its own.
+
+        Such a query counts among the tests of a table if it reads no other: of several, nobody says which is wrong. `dataset`: a table as an input.
+        """
         tests: dict[str, list[Node]] = defaultdict(list)
         for id_ in self.run.results if self.run is not None else ():
             test = self.manifest.nodes.get(id_)
-            if test is not None and test.get("resource_type") == "test" and test.get("test_metadata"):
+            if test is None or test.get("resource_type") != "test":
+                continue
+            if test.get("test_metadata"):
                 tests[str(test.get("attached_node") or next(iter(reads(test)), ""))].append(test)
+                continue
+            read = self.manifest.inputs(test)
+            if len(read) == 1 and (node := self.tables.get(read[0])):
+                tests[str(node["unique_id"])].append(test)
+            yield from self._singular_events(test, job_namespace, [dataset(table) for table in read])
         for table, node in self.tables.items():
             found = tests.get(str(node["unique_id"]))
             if found is None or self.run is None:
@@ -173,9 +204,7 @@ class Reported:
             results = [self.run.results[str(one["unique_id"])] for one in found]
             times = [self.run.times(str(one["unique_id"])) for one in found]
             broken = any(one["status"] in {"fail", "error"} for one in results)
-            run_facets = self._run_facets() | {
-                "parent": event.parent(self.run.run_id(), self._command_job(job_namespace))
-            }
+            run_facets = self._node_facets(node, job_namespace)
             for state, moment in (
                 ("START", min(times)[0]),
                 ("FAIL" if broken else "COMPLETE", max(end for _, end in times)),
@@ -185,20 +214,39 @@ class Reported:
                     job_facets=facets, event_time=moment,
                 )  # fmt: skip
 
+    def _singular_events(self, test: Node, job_namespace: str, inputs: list[Node]) -> Iterator[Node]:
+        assert self.run is not None
+        id_ = str(test["unique_id"])
+        result = self.run.results[id_]
+        told = {
+            "name": id_,
+            "status": "pass" if result["status"] == "pass" else "fail",
+            "severity": _severity(test) or "error",
+        } | _counted(test, result)
+        if not inputs:
+            query = result.get("compiled_code") or test.get("compiled_code") or test.get("raw_code")
+            about = {"content": query, "contentType": "sql", "description": test.get("description")}
+            told |= {"type": "singular"} | {key: value for key, value in about.items() if value}
+        run_facets = self._node_facets(test, job_namespace) | {"test": event.facet("TestRunFacet", tests=[told])}
+        facets = self.job_facets(test) | {"jobType": event.job_type("BATCH", "DBT", "TEST")}
+        started, ended = self.run.times(id_)
+        end = "FAIL" if result["status"] in {"fail", "error"} else "COMPLETE"
+        for state, moment in (("START", started), (end, ended)):
+            yield event.run(
+                state, run_id=self.run.run_id(id_), job=(job_namespace, id_), inputs=inputs, run_facets=run_facets,
+                job_facets=facets, event_time=moment,
+            )  # fmt: skip
+
     def _assertion(self, test: Node) -> Node:
         assert self.run is not None
-        result, kind, config = self.run.results[str(test["unique_id"])], test["test_metadata"], test.get("config") or {}
-        severity = str(config.get("severity") or "").lower()
+        result, kind = self.run.results[str(test["unique_id"])], test.get("test_metadata") or {}
         told = {
-            "assertion": kind["name"],
+            "assertion": kind.get("name") or test.get("name"),
             "name": test.get("name"),
             "success": result["status"] == "pass",
             "column": (kind.get("kwargs") or {}).get("column_name") or test.get("column_name"),
-            "severity": severity or None,
-        }
-        if (failures := result.get("failures")) is not None:
-            limit = str(config.get("warn_if" if severity == "warn" else "error_if") or "!= 0")
-            told |= {"actual": str(failures), "expected": "0" if "".join(limit.split()) == "!=0" else limit}
+            "severity": _severity(test) or None,
+        } | _counted(test, result)
         return {key: value for key, value in told.items() if value is not None}
 
     def command_events(self, job_namespace: str) -> list[Node]:
@@ -224,6 +272,11 @@ class Reported:
 
     def _command_job(self, job_namespace: str) -> tuple[str, str]:
         return job_namespace, f"dbt-run-{self.manifest.project}"
+
+    def _node_facets(self, node: Node, job_namespace: str) -> dict[str, Any]:
+        assert self.run is not None
+        parent = event.parent(self.run.run_id(), self._command_job(job_namespace))
+        return self._run_facets() | {"parent": parent} | _tags(node)
 
     def _run_facets(self) -> dict[str, Any]:
         assert self.run is not None
@@ -254,6 +307,27 @@ class Reported:
 def _facet(name: str, **fields: Any) -> Node:
     """A facet of dbt-ol's own."""
     return {"_producer": event.PRODUCER, "_schemaURL": f"{_SCHEMAS}/{name}.json", **fields}
+
+
+def _tags(node: Node) -> dict[str, Any]:
+    """Return the run's facet with a node's tags and what its `meta` says, each with its source; empty where there is neither."""
+    tags = event.tags([(str(one), "true") for one in node.get("tags") or ()], "DBT", of="Run")
+    about = node.get("meta") or {}
+    told = {key: one if isinstance(one, str) else msgspec.json.encode(one).decode() for key, one in about.items()}
+    tags["tags"] += event.tags(told, "DBT_META", of="Run")["tags"]
+    return {"tags": tags} if tags["tags"] else {}
+
+
+def _severity(test: Node) -> str:
+    return str((test.get("config") or {}).get("severity") or "").lower()
+
+
+def _counted(test: Node, result: Node) -> dict[str, str]:
+    """Return the rows that a test found, and what it allows; empty where dbt counted none."""
+    if (failures := result.get("failures")) is None:
+        return {}
+    limit = str((test.get("config") or {}).get("warn_if" if _severity(test) == "warn" else "error_if") or "!= 0")
+    return {"actual": str(failures), "expected": "0" if "".join(limit.split()) == "!=0" else limit}
 
 
 def _model_config(config: Node) -> Node:

@@ -307,6 +307,32 @@ def test_what_dbt_ran_is_a_run_with_the_end_that_it_had(run: Run) -> None:
     assert [event["run"]["runId"] for event in again] == [event["run"]["runId"] for event in told]
 
 
+@pytest.mark.parametrize(
+    ("adapter", "response", "query"),
+    [
+        ("snowflake", {"query_id": "01b5-00", "rows_affected": 3}, "01b5-00"),
+        ("bigquery", {"job_id": "j-7", "project_id": "shop-dev", "location": "EU"}, "shop-dev:EU.j-7"),
+        ("bigquery", {"job_id": "j-7", "project_id": None}, "j-7"),
+        ("duckdb", {"_message": "OK", "rows_affected": "many"}, None),
+        ("duckdb", "OK", None),
+    ],
+)
+def test_a_run_has_the_warehouses_own_query_and_rows(run: Run, adapter: str, response: Any, query: str | None) -> None:
+    content = json.loads(manifest(COMPILED))
+    content["metadata"]["adapter_type"] = adapter
+    results = ran("run", result("model.shop.orders", "success", adapter_response=response))
+    write({"shop/target/manifest.json": json.dumps(content), "shop/target/run_results.json": json.dumps(results)})
+    told = json.loads(run("shop/target", "--openlineage", "duckdb://shop").stdout)
+    started, ended = (one for one in told if one["job"]["name"] == "dev.main.shop.orders")
+    facet = ended["run"]["facets"].get("externalQuery", {})
+    assert (facet.get("externalQueryId"), facet.get("source")) == (query, "duckdb://shop" if query else None)
+    rows = [
+        one["outputs"][0].get("outputFacets", {}).get("outputStatistics", {}).get("rowCount")
+        for one in (started, ended)
+    ]
+    assert rows == [None, 3 if adapter == "snowflake" else None]
+
+
 @pytest.mark.parametrize("command", ["compile", "docs", "ls"])
 def test_what_dbt_did_not_run_is_declared(run: Run, command: str) -> None:
     results = ran(command, result("model.shop.orders", "success"))
