@@ -172,7 +172,7 @@ class Reported:
     def test_events(self, job_namespace: str, dataset: Callable[[Relation], Node]) -> Iterator[Node]:
         """START and the end of one run for each table that dbt tested, with the result of each test, and of each test that is a query of its own.
 
-        Such a query counts among the tests of a table if it reads no other: of several, nobody says which is wrong. `dataset`: a table as an input.
+        Such a query counts among the tests of a table if it reads no other: of several, the wrong one is not known. `dataset`: a table as an input.
         """
         tests: dict[str, list[Node]] = defaultdict(list)
         for id_ in self.run.results if self.run is not None else ():
