@@ -216,6 +216,21 @@ describe("what if", () => {
   );
 });
 
+describe("what may be removed", () => {
+  onPage("says the evidence in words, and what it cost once beside what it saves", async (page, open) => {
+    await open("usage/pruning");
+    const row = page.getByRole("row").filter({ hasText: "archive" }).filter({ hasText: "90 days of log" });
+    await row.waitFor();
+    const text = await row.innerText();
+    assert.match(text, /2 % of what ran could hide a read/);
+    assert.match(text, /13\s+2\.5\s/);
+    assert.doesNotMatch(text, /\{|log_days/);
+    const stays = page.getByRole("region", { name: "In use outside of the log" }).getByRole("row").last();
+    assert.match(await stays.innerText(), /exported\s+another producer's job:\s+send to partner\s+\d+ min/);
+    assert.equal(await page.getByRole("region", { name: "What may be removed" }).getByText("exported").count(), 0);
+  });
+});
+
 describe("finding", () => {
   onPage("names differ on cards, in search and in lists; all hits can be reached by keys", async (page, open) => {
     await open(lineage("dataset:file:/data/enriched/flights", "?direction=upstream&depth=9"));

@@ -218,7 +218,7 @@ export function measures() {
         wave: 1,
         reason: "no one reads it",
         moneyMonth: 12.5,
-        evidence: "no read in 90 days",
+        evidence: JSON.stringify({ log_days: 90, writes: 30, money_once: 2.5, feeds: 0, hidden: 0.02 }),
         confidence: 0.94,
       },
     }),
@@ -226,6 +226,12 @@ export function measures() {
       usage: { writes: 30, reads: 30, readsByPipelines: 30, status: "stale" },
       pruning: { wave: 2, reason: "it only feeds db.archive", moneyMonth: 4, evidence: "one reader", confidence: 0.8 },
     }),
+    dataset("db.exported", {
+      usage: { writes: 30, reads: 0, status: "unread" },
+      pruning: { wave: 1, reason: "unread", moneyMonth: 3, evidence: "no read in 90 days", confidence: 0.9 },
+    }),
+    // A reader that no query log shows.
+    ...run("send to partner", NOW - 30 * MINUTE, { inputs: [table("db.exported", ["id"], {}, namespace)] }).events,
     job("MERGE INTO db.sales 1f", {
       recurrence: {
         class: "recurring",
