@@ -84,6 +84,9 @@ def analyse(
         if piece.role in _READ:
             with _no_collection():
                 found.append(_statement(len(found), piece, parser, rule, catalog, session, values, holes))
+        elif piece.role == "unknown":
+            for name in piece.assigns:
+                _lose(values, name, piece.reason)
         elif piece.role == "value":
             _statement(len(found), piece, parser, rule, catalog, session, values, holes)
         elif piece.role == "unreadable":
@@ -218,9 +221,15 @@ def _statement(
         told = outcome(lowered, catalog, session)
     except Exception as error:  # noqa: BLE001 - one statement never spoils the others; it says what happened
         told = Outcome(warnings=[*lowered.warnings, _defect(error)], level=Level.NOTHING)
-    if told.flows:
-        for names in ((piece.assigns,) if piece.assigns else ()) + tuple(piece.fetched):
+    taken = ((piece.assigns,) if piece.assigns else ()) + tuple(piece.fetched)
+    if told.flows and told.flows[-1].target is not None and piece.role == "statement" and not piece.fetched:
+        taken = ()  # What a change returns is a value of its own.
+    for names in taken:
+        if told.flows:
             _assign(values, names, told.flows[-1])
+        if told.level is not Level.FULL:
+            for name in filter(None, names):
+                _lose(values, name, "the query that gives it its value is not understood in full")
     return _put_together(told, lowered, piece, index)
 
 
@@ -232,8 +241,16 @@ def _assign(values: dict[str, form.Told], names: tuple[str, ...], flow: Flow) ->
         for output in flow.columns
     ]
     for place, name in enumerate(names):
+        if not name:
+            continue
         given = columns if len(names) == 1 else columns[place : place + 1]
         values[name] = _both(values.get(name, []), given)
+
+
+def _lose(values: dict[str, form.Told], name: str, reason: str) -> None:
+    """Add to what a variable may hold what is not known, in each of its columns."""
+    unknown: form.Told = [(column, [((), reason, 0, "")]) for column, _ in values.get(name, [])]
+    values[name] = _both(values.get(name, []), [*unknown, ("*", [((), reason, 0, "")])])
 
 
 def _both(some: form.Told, others: form.Told) -> form.Told:

@@ -297,7 +297,8 @@ Form = QueryForm | WriteForm | UpdateForm | SeveralForm | ChangeForm | SessionFo
 
 
 Told = list[tuple[str, list[tuple[Parts, str, int, str]]]]
-"""A variable's columns (one, or those of a record), each with its inputs: (table, field, kinds, path)."""
+"""A variable's columns (one, or those of a record), each with its inputs: (table, field, kinds, path). No table: an input that is not known,
+and why in place of its field."""
 
 
 class Lowered(msgspec.Struct, array_like=True, gc=False):

@@ -121,7 +121,10 @@ def facets(
             body["previousIdentifier"] = {"namespace": target.namespace, "name": target.name}
             target = name(renamed[change.table] or ())
         outputs.setdefault(target, {})["lifecycleStateChange"] = body
-    inputs = tuple(dict.fromkeys(name(table) for table in statement.reads))
+    behind = (
+        table for flow in statement.flows for table in flow.reads
+    )  # A variable's tables are read where it got its value.
+    inputs = tuple(dict.fromkeys(name(table) for table in (*statement.reads, *behind)))
     told = {"query": query} | ({"dialect": rules(dialect).parser} if rules(dialect).parser else {})
     return Facets(inputs, outputs, {"sql": told} if query else {})
 

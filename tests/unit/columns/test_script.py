@@ -81,7 +81,7 @@ def words(text: str, dialect: str) -> list[str]:
 
 def shown(case: Case) -> list[Piece]:
     """The pieces that are statements of the text: values of variables are told by what is made of them (classes.yaml)."""
-    return [piece for piece in pieces(case.text, case.dialect) if piece.role != "value"]
+    return [piece for piece in pieces(case.text, case.dialect) if piece.role not in ("value", "unknown")]
 
 
 def told(piece: Piece) -> str:

@@ -231,12 +231,17 @@ def _table(context: Context, node: Any, use: int, stack: Stack, result: form.Exp
     result.subqueries.append((context.query(node), below_use(use, TRANSFORMED), form.WHOLE))
 
 
+_VARIABLES = {"tsql": "@", "fabric": "@", "mysql": "@", "singlestore": "@", "snowflake": "@:"}
+"""Products whose text says of a variable that it is one, and the mark of its name here: Snowflake's `$x` is a variable `x`."""
+
+
 def _parameter(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
     """A parameter is no column; but `$1` is one of a staged file's in Snowflake."""
     if context.rule.parser == "snowflake" and isinstance(node.this, exp.Literal) and node.this.name.isdigit():
         result.references.append((("$" + node.this.name,), use, ""))
-    elif context.rule.parser in {"tsql", "mysql"} and isinstance(node.this, (exp.Var, exp.Identifier)):
-        result.references.append((("@" + node.this.name.lower(),), use, ""))  # It holds what a query before gave it.
+    elif context.rule.parser in _VARIABLES and isinstance(node.this, (exp.Var, exp.Identifier)):
+        # It holds what a query before gave it.
+        result.references.append(((_VARIABLES[context.rule.parser] + node.this.name.lower(),), use, ""))
 
 
 def _bound(_context: Context, node: Any, use: int, _stack: Stack, result: form.Expression) -> None:
@@ -301,6 +306,9 @@ def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form
         _table(context, table, use, stack, result)
         return
     arguments = list(node.expressions)
+    if name == "getvariable" and len(arguments) == 1 and isinstance(arguments[0], exp.Literal):
+        result.references.append((("@:" + arguments[0].name.lower(),), use, ""))
+        return
     found = looked_up(context, name, arguments)
     if found is not None:
         result.subqueries.append((found[0], below_use(use, TRANSFORMED), form.WHOLE))

@@ -42,7 +42,7 @@ def outcome(lowered: form.Lowered, catalog: Catalog, session: Session) -> Outcom
     variables = session.variables | frozenset(lowered.variables)
     resolver = Resolver(rule, catalog.of(lowered.dialect), session, lowered.spelling, variables)
     for name, told in lowered.values.items():
-        held = {column: _held(resolver.leaves, inputs) for column, inputs in told}
+        held = {column: _held(resolver.leaves, name, inputs) for column, inputs in told}
         resolver.values[name] = {"": next(iter(held.values()), {}), **held}
     resolver.holes, resolver.stands = lowered.holes, lowered.stands
     if lowered.form is None:
@@ -65,8 +65,11 @@ def outcome(lowered: form.Lowered, catalog: Catalog, session: Session) -> Outcom
     return result
 
 
-def _held(leaves: Leaves, inputs: list[tuple[TableName, str, int, str]]) -> Dependencies:
-    return {leaves.column(table, field, path): bits for table, field, bits, path in inputs}
+def _held(leaves: Leaves, name: str, inputs: list[tuple[TableName, str, int, str]]) -> Dependencies:
+    found = {leaves.column(table, field, path): bits for table, field, bits, path in inputs if table}
+    for reason in dict.fromkeys(field for table, field, _, _ in inputs if not table):
+        found |= leaves.guess(name, [], f"what the variable {name} holds is not known: {reason}")
+    return found
 
 
 class _Changed(NamedTuple):

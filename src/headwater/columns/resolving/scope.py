@@ -259,6 +259,8 @@ class Scope:
             level = level.outer
         if parts[0].lower() in self.around.values or parts[0].startswith("@:"):
             return self._held(parts[0].lower(), parts[1])
+        if parts[0].lower() in {"session", "system"} and parts[-1].lower() in self.around.variables:
+            return self._held(parts[-1].lower(), "")
         if parts[-1].lower() in {"nextval", "currval"}:
             return NOTHING
         # No relation is called that: the first part may be a struct.

@@ -7,6 +7,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from headwater.columns.script import routine
 from headwater.columns.script.boundary import VERBS, alone, boundary, fresh, unparsed
+from headwater.columns.script.piece import Piece
 from headwater.columns.script.procedure import Walk
 
 CONTROL = ("BREAK", "CONTINUE", "GOTO", "OPEN", "FETCH", "CLOSE", "DEALLOCATE")
@@ -307,9 +308,25 @@ class Batch(Walk):
             stop = self.find(after, limit, ",")
             if self.words[after] == "@" and self.words[after + 2] == "=":
                 after += 3
+            before = len(self.out)
             self.dynamic(after, stop)
+            self.returned(name, stop, limit, [piece for piece, _ in self.out[before:]])
             return
         self.called(at, low, limit)
+        self.returned(name, after, limit, [])
+
+    def returned(self, name: str, at: int, limit: int, inside: list[Piece]) -> None:
+        """Variables that are passed to be filled: `@p = @x OUTPUT`. `inside`: the pieces of a text that is run, which may give `@p` its value."""
+        for here in range(at, limit):
+            if self.words[here] not in ("OUTPUT", "OUT") or self.words[here - 2] != "@":
+                continue
+            own = self.variable(here - 2)[0]
+            inner = self.variable(here - 5)[0] if self.words[here - 3] == "=" else ""
+            filling = [piece for piece in inside if inner and inner in piece.assigns]
+            for piece in filling:
+                piece.fetched.append(tuple(own if one == inner else "" for one in piece.assigns))
+            if not filling:
+                self.unknown(here - 2, here + 1, (own,), f"the procedure {name} gives it its value")
 
 
 HANDLERS = {

@@ -37,6 +37,22 @@ LOADS = (
     "ELSE",
 )
 CHANGES = ("SELECT", "WITH", "(", "INSERT", "UPDATE", "DELETE", "MERGE", "FROM")
+AFTER = (
+    "SET",
+    "VALUES",
+    "VALUE",
+    "SELECT",
+    "WITH",
+    "USING",
+    "WHERE",
+    "RETURNING",
+    "RETURN",
+    "DEFAULT",
+    "OVERRIDING",
+    "FROM",
+    "ON",
+)
+"""Words that follow the table of a change, and are no alias of it."""
 INTO = ("INTO", "BULK COLLECT INTO")
 DEEP = 100
 """Blocks inside one another that still get names of their own."""
@@ -68,6 +84,7 @@ class Cursor:
         self.folded: dict[str, str | None] = {}
         self.prepared: set[str] = set()
         self.cursors: dict[str, Piece] = {}
+        self.unset: set[str] = set()
         self.load([])
 
     def load(self, tokens: list[Token]) -> None:
@@ -205,6 +222,12 @@ class Cursor:
         self.add(made)
         return made
 
+    def unknown(self, low: int, high: int, names: Sequence[str], reason: str) -> None:
+        """From here on the variables hold what cannot be followed."""
+        made = self.piece("unknown", low, high, [], names) if names else None
+        if made is not None:
+            made.reason = reason
+
     def statement(self, low: int, high: int, role: str = "statement", assigns: Sequence[str] = ()) -> None:
         """A statement or query as it stands, without the variables it is selected into."""
         tokens = self.tokens[low:high]
@@ -219,6 +242,10 @@ class Cursor:
                 at = end
             tokens += self.tokens[at:high]
             assigns = (*assigns, *filter(None, names))
+            if self.words[low] not in QUERY and self.words[low] not in ("(", "FROM"):
+                self.piece(role, low, high, tokens, assigns)
+                self.returning(low, cuts[0][0], names)
+                return
         elif (
             role == "statement"
             and self.words[low] == "REPLACE"
@@ -234,7 +261,50 @@ class Cursor:
             ]
         if self.family == "oracle" and self.frames:
             tokens = self.elements(tokens)
-        self.piece(role, low, high, tokens, assigns)
+        if self.family == "mysql" and ":=" in self.words[low:high]:
+            self.setting(role, low, high, tokens, assigns)
+        else:
+            self.piece(role, low, high, tokens, assigns)
+
+    def setting(self, role: str, low: int, high: int, tokens: list[Token], assigns: Sequence[str]) -> None:
+        """MySQL's `select @x := a`: an output that a variable takes, too. Deeper inside it changes from row to row."""
+        words = self.words
+        first = self.find(low, high, "SELECT") + 1
+        last = self.find(first, high, "FROM", "INTO", "UNION", "LIMIT")
+        names: list[str] = []
+        here, starred = first + (words[first] in ("DISTINCT", "ALL")), False
+        taken: set[int] = set()
+        while here < last:
+            stop = self.find(here, last, ",")
+            sets = words[here] == "@" and words[here + 2] == ":="
+            names.append(self.variable(here)[0] if sets else "")
+            taken |= {here + 2} if sets else set()
+            starred = starred or words[stop - 1] == "*"
+            here = stop + 1
+        deeper = {
+            self.variable(at - 2)[0] for at in range(low, high) if words[at] == ":=" and (starred or at not in taken)
+        }
+        self.scope.names |= {*filter(None, names), *deeper}
+        if words[low] not in QUERY:
+            deeper.update(filter(None, names))
+        self.piece(role, low, high, tokens, assigns or (() if starred else names))
+        self.unknown(low, high, sorted(deeper), "it changes from row to row")
+
+    def returning(self, low: int, high: int, names: Sequence[str]) -> None:
+        """Variables take what a change RETURNING it says: columns of the table that is changed."""
+        start = self.find(low, high, "RETURNING", "RETURN")
+        at = low + 1
+        while self.words[at] in ("INTO", "FROM", "ONLY", "TABLE", "IGNORE"):
+            at += 1
+        table, stop = self.dotted(at, start)
+        if self.words[stop] == "AS" or (table and self.words[stop].isidentifier() and self.words[stop] not in AFTER):
+            stop += 1 + (self.words[stop] == "AS")
+        first = self.tokens[low]
+        select, from_ = (
+            Token(kind, kind.name, first.line, first.col, first.start, first.start)
+            for kind in (TokenType.SELECT, TokenType.FROM)
+        )
+        self.piece("value", low, high, [select, *self.tokens[start + 1 : high], from_, *self.tokens[at:stop]], names)
 
     def elements(self, tokens: list[Token]) -> list[Token]:
         """PL/SQL's `list(i)` as the list, in whose place the query stands that filled it."""
@@ -295,6 +365,8 @@ class Cursor:
                     if self.words[after] == "." and after + 1 < high:
                         name += "." + self.tokens[after + 1].text.lower()
                     after += 2 if self.words[after] in (".", ":") else 3
+            if name.startswith("@"):
+                self.scope.names.add(name)
             found.append((at, min(after, high), name))
             at = here = min(after, high)
             if here < high and self.words[here] == ",":

@@ -79,6 +79,8 @@ class Declarations(Values):
             self.cursor(cursor + 1, limit, names[0])
             return limit
         value = self.find(here, limit, ":=", "DEFAULT", "=")
+        if value >= limit:
+            self.unset.update(names)
         self.expression(value + 1, limit, names)
         return limit
 
@@ -136,7 +138,9 @@ class Declarations(Values):
         return limit
 
     def assignment(self, at: int, sign: int, limit: int) -> int:
-        self.expression(sign + 1, limit, (self.path(at, sign),))
+        name = self.path(at, sign)
+        self.unset.discard(name)
+        self.expression(sign + 1, limit, (name,))
         return limit
 
     def path(self, at: int, high: int) -> str:

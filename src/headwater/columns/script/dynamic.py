@@ -55,6 +55,15 @@ class Values(Cursor):
             self.value(low, high, assigns)
             self.remember(low, high, assigns)
 
+    def rows_of(self, low: int, high: int, taken: list[tuple[str, ...]]) -> None:
+        """Records that hold rows of the table whose name stands there."""
+        first = self.tokens[low]
+        words = ((TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM"))
+        lead = [Token(kind, word, first.line, first.col, first.start, first.start) for kind, word in words]
+        made = self.piece("value", low, high, [*lead, *self.tokens[low:high]])
+        if made is not None:
+            made.fetched += taken
+
     def value(self, low: int, high: int, assigns: Sequence[str] = ()) -> None:
         """The queries of a value, or the variables that it is made of."""
         if self.queries(low, high, assigns) or not assigns:
@@ -90,8 +99,11 @@ class Values(Cursor):
             if self.words[here] != ",":
                 break
             here += 1
-        for piece in self.rows(name):
+        opened = self.rows(name)
+        for piece in opened:
             piece.fetched.append(tuple(names))
+        if not opened:
+            self.unknown(at, limit, names, f"the query of the cursor {name} is not here")
         return limit
 
     def select(self, low: int, high: int, assigns: Sequence[str] = ()) -> None:
@@ -145,21 +157,33 @@ class Values(Cursor):
         if low >= high:
             return
         token = self.tokens[low]
-        if high - low == 1 and token.token_type in STRINGS:
-            made = self.piece("dynamic", low, high, [], assigns)
-            if made is not None:
-                self.nest(made, token, body=False)
-            return
-        decoded = literal.fold(self.tokens, self.words, low, high, self.folded)
         made = self.piece("dynamic", low, high, [], assigns)
         if made is None:
             return
+        before = len(self.out)
+        if high - low == 1 and token.token_type in STRINGS:
+            self.nest(made, token, body=False)
+            self.give(before, low, high, assigns)
+            return
+        decoded = literal.fold(self.tokens, self.words, low, high, self.folded)
         if not decoded:
             made.reason = RUN_TIME
+            self.unknown(low, high, assigns, RUN_TIME)
             return
         made.text = decoded
         start = made.start
         self.inner(made, decoded, lambda at: start, made.line, body=False)
+        self.give(before, low, high, assigns)
+
+    def give(self, before: int, low: int, high: int, assigns: Sequence[str]) -> None:
+        """Variables take the result of the query that a string holds."""
+        if not assigns:
+            return
+        for piece, _ in reversed(self.out[before:]):
+            if piece.role in ("statement", "query"):
+                piece.fetched.append(tuple(assigns))
+                return
+        self.unknown(low, high, assigns, RUN_TIME)
 
     def nest(self, made: Piece, token: Token, *, body: bool, value: bool = False) -> None:
         """The pieces of a string of SQL, in their place when it is written without escapes."""

@@ -87,7 +87,7 @@ def pieces(text: str, dialect: str) -> list[Piece]:
     """Return the pieces to analyse, in the order of the text. An unknown dialect is read as plain SQL."""
     engine = for_dialect(dialect)
     family = FAMILIES.get(type(engine).__name__.lower(), "")
-    if single(text) if family == "tsql" else not _terminal(text, family):
+    if single(text) if family == "tsql" else not _special(text, family):
         try:
             tokens = engine.tokenize(text)
         except (TokenError, RecursionError):
@@ -140,8 +140,10 @@ def single(text: str) -> bool:
     return count == 1 or count <= len(INSIDE.findall(upper)) + 1
 
 
-def _terminal(text: str, family: str) -> bool:
-    """Lines for a terminal that hold no `;` would be taken for a part of the statement before."""
+def _special(text: str, family: str) -> bool:
+    """Lines for a terminal that hold no `;` would be taken for a part of the statement before; MySQL's queries set variables anywhere."""
+    if family == "mysql":
+        return "@" in text
     if family == "oracle":
         return "\n/" in text or continued(text)
     return family == "postgres" and ("\n\\" in text or "\\g" in text or "@extschema" in text)

@@ -208,7 +208,11 @@ class Walk(Declarations):
             for piece in rows:
                 piece.fetched.append(tuple(names))
         else:
+            before = len(self.out)
             self.expression(low, stop, names)
+            cursor, after = self.dotted(low, stop)
+            if len(self.out) == before and cursor and (after >= stop or self.words[after] == "("):
+                self.unknown(low, stop, names, f"the query of the cursor {cursor} is not here")
         self.scope = inner
         return stop + 1
 
@@ -261,7 +265,25 @@ class Walk(Declarations):
         if made is not None:
             made.name = name
         self.queries(after, limit)
+        self.filled(name, after, limit)
         return limit
+
+    def filled(self, name: str, at: int, limit: int) -> None:
+        """Variables without a value that a procedure is given as they are: it may give them one. So does CALL … INTO."""
+        into = self.find(at, limit, "INTO")
+        names = [self.variable(into + 1)[0]] if into < limit else []
+        last = self.closing(at, limit) if self.words[at] == "(" else at
+        here = at + 1
+        while here < last:
+            stop = self.find(here, last, ",")
+            value = self.find(here, stop, "=>") + 1
+            given, after = self.variable(value if value <= stop else here)
+            if after >= stop and (given in self.unset or given[:1] == "@"):
+                names.append(given)
+            here = stop + 1
+        self.scope.names.update(name for name in names if name[:1] == "@")
+        self.unset.difference_update(names)
+        self.unknown(at, limit, names, f"the procedure {name} gives it its value")
 
     def run_text(self, at: int) -> int:
         """EXECUTE IMMEDIATE, EXECUTE of a text, EXECUTE of a prepared statement."""

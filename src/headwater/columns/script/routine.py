@@ -34,6 +34,7 @@ BODIES = (
     "SET",
     "SIGNAL",
 )
+NOT_SAID = "the table whose trigger this is is not said here"
 LANGUAGES = ("sql", "plpgsql", "plsql", "spl")
 
 
@@ -91,9 +92,30 @@ def opened(c: Values, at: int, kind: str, name: str, after: int) -> Piece | None
     c.push("PACKAGE" if kind == "PACKAGE" else "ROUTINE", name, names=True)
     if c.words[after] == "(":
         c.scope.names.update(parameters(c, after + 1, c.closing(after, c.size), bare=kind == "MACRO"))
-    if kind == "TRIGGER":
-        c.scope.names.update(("new", "old"))
+    if kind == "TRIGGER" and c.family != "tsql":
+        fired(c, after)
     return made
+
+
+def fired(c: Values, at: int) -> None:
+    """The rows that fire a trigger, under the names that its body has for them."""
+    limit = c.end(at)
+    names = ["new", "old"]
+    for here in range(c.find(at, limit, "REFERENCING") + 1, limit - 1):
+        if c.words[here] not in ("NEW", "OLD") or c.words[here - 1] == ":":
+            if c.words[here] in ("FOR", "BEGIN", "WHEN"):
+                break
+            continue
+        alias = here + 1
+        alias += c.words[alias] in ("ROW", "TABLE")
+        names.append(c.tokens[alias + (c.words[alias] == "AS")].text.lower())
+    c.scope.names.update(names)
+    low = c.find(at, limit, "ON") + 1
+    table, high = c.dotted(low, limit)
+    if not table or c.words[low] in ("DATABASE", "SCHEMA", "NESTED"):
+        c.unknown(at, limit, names, NOT_SAID)
+    elif c.find(high, limit, "EXECUTE") >= limit:  # A function has names of its own.
+        c.rows_of(low, high, [(name,) for name in names])
 
 
 def routine(c: Values, at: int) -> int:
@@ -206,6 +228,7 @@ def text(c: Values, at: int, low: int, limit: int, kind: str, made: Piece | None
         language = "plpgsql" if c.family == "postgres" and "BEGIN" in token.text.upper() else "sql"
     if any(word == "TRIGGER" for word in c.words[low:at]):
         c.scope.names.update(("new", "old"))
+        c.unknown(at, at + 1, ("new", "old"), NOT_SAID)
     before = len(c.out)
     value = kind == "FUNCTION" and c.family not in ("postgres", "mysql")
     c.nest(made, token, body=language != "sql" or (c.family == "snowflake" and not value), value=value)
