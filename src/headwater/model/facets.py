@@ -18,6 +18,8 @@ from headwater.model.statement import statement_kind
 OFFSETS = ("headwater_offsets", "kafkaOffsets")
 # A schema nested deeper than this is cut, which bounds the walk.
 _DEEPEST = 32
+# Parts of an AND of two lists beyond which the shorter list stands for it.
+_MOST_PARTS = 1_000
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -132,9 +134,20 @@ class _Partition(msgspec.Struct):
 
 
 class _Condition(msgspec.Struct):
+    """A condition, or an operand of a comparison (`field` or `value`).
+
+    `left` and `right`: conditions where `operator` is set (`binary`), operands where `comparison` is (`compare`).
+    """
+
     type: str | None = None
     locations: list[str] | None = None
     partitions: list[_Partition] | None = None
+    left: "_Condition | None" = None
+    right: "_Condition | None" = None
+    operator: str | None = None
+    comparison: str | None = None
+    field: str | None = None
+    value: object = None
 
 
 class _Subset(msgspec.Struct, rename="camel"):
@@ -284,20 +297,63 @@ def statistics(body: bytes) -> tuple[int | None, int | None, int | None]:
 def subset(body: bytes) -> list[dict[str, str]]:
     """The parts of a dataset that were read or written: partitions as their dimensions, locations as `{"location": …}`.
 
-    Comparison conditions name no part and stay in the log only.
+    Together they hold all that the condition admits, and may hold more. A comparison names a part only if it says that a field equals a value; an OR
+    with another comparison names none, and an AND those of its other side.
     """
     read = _subset.decode(body)
-    parts: list[dict[str, str]] = []
-    for condition in (read.input_condition, read.output_condition):
-        if condition is None:
-            continue
-        parts += [{"location": clean(location)} for location in condition.locations or []]
-        for partition in condition.partitions or []:
-            if partition.dimensions:
-                parts.append({clean(k): clean(str(v)) for k, v in partition.dimensions.items()})
-            elif partition.identifier:
-                parts.append({"partition": clean(partition.identifier)})
-    return parts
+    return [
+        part
+        for condition in (read.input_condition, read.output_condition)
+        if condition
+        for part in _parts_of(condition, 0) or []
+    ]
+
+
+def _parts_of(condition: _Condition | None, depth: int) -> list[dict[str, str]] | None:
+    """Return the parts that a condition admits, None if it does not bound them."""
+    if condition is None or depth == _DEEPEST:
+        return None
+    if condition.comparison is not None:
+        return _compared(condition)
+    if condition.operator is None:
+        return _listed(condition)
+    left, right = (_parts_of(side, depth + 1) for side in (condition.left, condition.right))
+    if condition.operator.upper() == "OR":
+        return None if left is None or right is None else left + right
+    if left is None or right is None:
+        return right if left is None else left
+    return _intersected(left, right)
+
+
+def _intersected(left: list[dict[str, str]], right: list[dict[str, str]]) -> list[dict[str, str]]:
+    if len(left) * len(right) > _MOST_PARTS:
+        return min(left, right, key=len)
+    return [
+        one | other
+        for one in left
+        for other in right
+        if all(one[name] == other[name] for name in one.keys() & other.keys())
+    ]
+
+
+def _compared(condition: _Condition) -> list[dict[str, str]] | None:
+    """Return the part where a field equals a value."""
+    sides = [side for side in (condition.left, condition.right) if side is not None]
+    names = [side.field for side in sides if side.field]
+    values = [side.value for side in sides if isinstance(side.value, str | int | float)]
+    if (condition.comparison or "").upper() != "EQUAL" or len(names) != 1 or len(values) != 1:
+        return None
+    return [{clean(names[0]): clean(str(values[0]))}]
+
+
+def _listed(condition: _Condition) -> list[dict[str, str]] | None:
+    parts = [{"location": clean(location)} for location in condition.locations or []]
+    for partition in condition.partitions or []:
+        if partition.dimensions:
+            parts.append({clean(k): clean(str(v)) for k, v in partition.dimensions.items()})
+        elif partition.identifier:
+            parts.append({"partition": clean(partition.identifier)})
+    return parts or None
 
 
 def clean_or_none(value: str | None) -> str | None:

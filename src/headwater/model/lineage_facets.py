@@ -85,14 +85,14 @@ def column_lineage(body: bytes) -> dict[str, list[ColumnInput]]:
 
 
 def _old_style(lineage: _FieldLineage) -> Transformation | None:
-    """Before version 1-1-0, columnLineage had one transformation for the whole field."""
+    """Before version 1-1-0, columnLineage had one transformation for the whole field. Its type is free text, kept as sent."""
     kind = lineage.transformation_type
     if kind is None and lineage.transformation_description is None:
         return None
     masked = kind == "MASKED"
     return Transformation(
         "DIRECT",
-        "IDENTITY" if kind == "IDENTITY" else "TRANSFORMATION",
+        "TRANSFORMATION" if masked or not kind else clean(kind),
         masked,
         clean_or_none(lineage.transformation_description),
     )

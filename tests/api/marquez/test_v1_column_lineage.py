@@ -192,3 +192,48 @@ def test_as_many_statements_for_many_columns(client: Any, statements: Any) -> No
 def test_refusals(client: Any, question: dict[str, str], status: int) -> None:
     chain(client, 1)
     assert client.get("/api/v1/column-lineage", **question).status_code == status
+
+
+@pytest.mark.parametrize("kind", ["IDENTITY", "Hash (sha-256)", "custom"])
+def test_a_transformation_type_is_free_text(client: Any, kind: str) -> None:
+    told = {"inputFields": [{"namespace": "file", "name": "/in", "field": "x"}], "transformationType": kind}
+    send(
+        client,
+        run_event("COMPLETE", 1, "j", ["/in"], [dataset("/out", columnLineage=facet(fields={"a": told}))]),
+    )
+    data = graph(client, "dataset:file:/out")["/out:a"]["data"]
+    assert data["transformationType"] == data["inputFields"][0]["transformationType"] == kind
+    (told,) = client.get("/api/v1/namespaces/file/datasets/%2Fout").json()["columnLineage"]
+    assert told["transformationType"] == kind
+
+
+def test_columns_read_from_sql_are_filled_in_and_marked(client: Any) -> None:
+    """A reported column stays as it is; one that the report leaves out is read from the SQL of the job."""
+    w = "postgres://w:5432"
+    query = {"sql": facet(query="insert into t select a as x, b + 1 as y from s", dialect="postgres")}
+    source, out = dataset("db.public.s", w, **schema("a", "b")), dataset("db.public.t", w, **schema("x", "y"))
+    reported = {"fields": {"x": {"inputFields": [{"namespace": w, "name": "db.public.s", "field": "a"}]}}}
+    out["facets"]["columnLineage"] = facet(**reported)
+    end = dataset("/end", **schema("z"), columnLineage=facet(fields={
+        "z": {"inputFields": [{"namespace": w, "name": "db.public.t", "field": "y"}]}
+    }))  # fmt: skip
+    send(
+        client,
+        run_event("COMPLETE", 1, "load", [source], [out], job_facets=query),
+        run_event("COMPLETE", 2, "export", [dataset("db.public.t", w)], [end]),
+    )
+    prefix = f"datasetField:{w}:db.public."
+    for node, more in (("datasetField:file:/end:z", {}), (f"{prefix}s:b", {"withDownstream": "true"})):
+        nodes = {
+            one["id"]: one["data"] for one in client.get("/api/v1/column-lineage", nodeId=node, **more).json()["graph"]
+        }
+        assert nodes.keys() == {"datasetField:file:/end:z", f"{prefix}t:y", f"{prefix}s:b"}
+        (one,) = nodes[f"{prefix}t:y"]["inputFields"]
+        assert (one["field"], one["transformationType"], one["transformationDescription"]) == (
+            "b", "TRANSFORMATION", "PARSED_SQL",
+        )  # fmt: skip
+    both = {
+        one["id"]: one["data"]
+        for one in client.get("/api/v1/column-lineage", nodeId=f"dataset:{w}:db.public.t").json()["graph"]
+    }
+    assert both[f"{prefix}t:x"]["inputFields"][0]["transformationDescription"] is None

@@ -77,14 +77,36 @@ async def column_edges(
     job's SQL. A job with explicit lineage for a target has named all its inputs, so its SQL is not read for it.
     """
     reported = await edge_store.reported_columns(connection, pairs, moment)
+    return [*reported.edges, *await _unreported_edges(connection, pairs, reported, moment)]
+
+
+async def sql_edges(
+    connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.UUID]], moment: Moment
+) -> list[ColumnEdge]:
+    """Return those of `column_edges` that are read out of SQL. Jobs without SQL cost nothing but the question for it."""
+    texts = await _texts(connection, {job for job, _ in pairs}, moment)
+    asked = {pair for pair in pairs if pair[0] in texts}
+    if not asked:
+        return []
+    return await _unreported_edges(
+        connection, asked, await edge_store.reported_columns(connection, asked, moment), moment
+    )
+
+
+async def _unreported_edges(
+    connection: Connection,
+    pairs: Collection[tuple[uuid.UUID, uuid.UUID]],
+    reported: edge_store.ReportedColumns,
+    moment: Moment,
+) -> list[ColumnEdge]:
     left_out = await _left_out(connection, reported, moment)
     unreported = {pair for pair in pairs if pair not in reported.fields}
-    found = list(reported.edges)
-    known = {(e.job, e.target, e.target_field, e.source, e.source_field) for e in found}
+    known_places = {(e.job, e.target, e.target_field, e.source, e.source_field) for e in reported.edges}
+    found = []
     for edge in await _parsed_edges(connection, unreported | left_out.keys(), moment):
         fields = left_out.get((edge.job, edge.target))
         place = edge.job, edge.target, edge.target_field, edge.source, edge.source_field
-        if fields is None or (edge.target_field.lower() in fields and place not in known):
+        if fields is None or (edge.target_field.lower() in fields and place not in known_places):
             found.append(edge)
     return found
 

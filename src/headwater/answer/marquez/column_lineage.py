@@ -7,12 +7,16 @@ Datasets are walked first, then all column evidence is loaded at once and column
 import uuid
 from collections.abc import Collection
 
+import msgspec
+
+from headwater.answer.lineage import inferred
 from headwater.answer.lineage import node as shown_node
 from headwater.answer.marquez import columns, jobs, neighbours, node_ids, shapes
 from headwater.answer.marquez.columns import FieldKey, Inputs
 from headwater.answer.marquez.node_ids import NodeId
 from headwater.answer.marquez.runs import first_version
 from headwater.errors import InvalidQuestion, NotFound
+from headwater.model.lineage import ColumnEdge, Transformation
 from headwater.store.database import Connection, Database
 from headwater.store.history import datasets as dataset_store
 from headwater.store.history import facets as facet_store
@@ -100,7 +104,19 @@ async def _evidence(
         evidence = await column_evidence.load(connection, above | below, moment)
         front = evidence.sources({dataset for _, dataset in above}) - met
         if not front or depth < 2:
-            return evidence
+            break
+    # A job's SQL names only datasets that the job touches, which the walk has met.
+    column_evidence.add_edges(
+        evidence, [_marked(edge) for edge in await inferred.sql_edges(connection, above | below, moment)]
+    )
+    return evidence
+
+
+def _marked(edge: ColumnEdge) -> ColumnEdge:
+    """Say the origin in the description: Marquez's shape has no other place for it."""
+    how = edge.transformation or Transformation("DIRECT", "", False, None)
+    words = f"PARSED_SQL; {how.description}" if how.description else "PARSED_SQL"
+    return msgspec.structs.replace(edge, transformation=msgspec.structs.replace(how, description=words))
 
 
 async def _fields(

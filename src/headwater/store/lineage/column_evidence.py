@@ -1,11 +1,11 @@
 """Column evidence by set: which sets jobs report for their targets, each ready to be walked by field without looking at its other edges."""
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import msgspec
 
-from headwater.model.lineage import Transformation
+from headwater.model.lineage import ColumnEdge, Transformation
 from headwater.store import sqlfile
 from headwater.store.database import Connection
 from headwater.store.lineage import column_sets, names
@@ -76,6 +76,16 @@ async def _field_sets(connection: Connection, ids: set[uuid.UUID]) -> dict[uuid.
         for id_, edges in (await column_sets.load(connection, missing)).items():
             _made[id_] = found[id_] = _field_set(edges)
     return found
+
+
+def add_edges(evidence: Evidence, edges: Iterable[ColumnEdge]) -> None:
+    """Add edges that no set holds, such as those read out of SQL: one set for each job and target."""
+    grouped: dict[tuple[uuid.UUID, uuid.UUID], list[column_sets.SetEdge]] = {}
+    for edge in edges:
+        one = column_sets.SetEdge(edge.target_field, edge.source, edge.source_field, edge.transformation)
+        grouped.setdefault((edge.job, edge.target), []).append(one)
+    for (_, target), some in sorted(grouped.items()):
+        evidence.sets.setdefault(target, []).append(_field_set(some))
 
 
 def _field_set(edges: Collection[column_sets.SetEdge]) -> FieldSet:
