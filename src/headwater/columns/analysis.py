@@ -51,6 +51,10 @@ class _Holes(msgspec.Struct, frozen=True):
     stands: dict[str, str] = {}
 
 
+_LASTING = frozenset({"mysql", "singlestore", "doris", "starrocks"})
+"""Dialects whose `@x` lasts as long as the session."""
+
+
 def analyse(
     text: str, dialect: str = "", catalog: Catalog | None = None, session: Session | None = None
 ) -> list[Statement]:
@@ -79,20 +83,28 @@ def analyse(
         text = text.replace("`", '"')
     parser = engine(rule.parser)
     found: list[Statement] = []
-    values: dict[str, form.Told] = {}
+    values = dict(session.values)
     for piece in _pieces(text, rule, parser):
         if piece.role in _READ:
             with _no_collection():
                 found.append(_statement(len(found), piece, parser, rule, catalog, session, values, holes))
         elif piece.role == "unknown":
             for name in piece.assigns:
-                _lose(values, name, piece.reason)
+                if piece.reason:
+                    _lose(values, name, piece.reason)
+                else:
+                    values.pop(name, None)
         elif piece.role == "value":
             _statement(len(found), piece, parser, rule, catalog, session, values, holes)
         elif piece.role == "unreadable":
             found.append(_cut_off(len(found), piece, text, parser, rule, catalog, session, holes))
         elif piece.role != "dynamic" or piece.reason:
             found.append(_unparsed_statement(len(found), piece, text, rule))
+    if values:
+        lasting = ("$", "@") if rule.parser in _LASTING else ("$",)
+        session.values = {name: told for name, told in values.items() if name.startswith(lasting)}
+    elif session.values:
+        session.values = {}
     if refusals:
         _put_refusals(found, refusals, text)
     return found
@@ -213,7 +225,8 @@ def _statement(
     lowered = ladder.read(piece.text, piece.tokens, parser, rule)
     if piece.variables:
         lowered.variables = sorted(piece.variables)
-        lowered.values = {name: values[name] for name in lowered.variables if name in values}
+    if values:
+        lowered.values = {name: values[name] for name in (*lowered.variables, *session.values) if name in values}
     _put_holes(lowered, piece.tokens, holes)
     if piece.reason:
         lowered.warnings = [*lowered.warnings, piece.reason]

@@ -35,6 +35,7 @@ _Where = tuple[bytes, str, str, tuple[str, ...], frozenset[str], bool, Conventio
 _State = tuple[
     str, str, tuple[str, ...], frozenset[str], bool, Conventions,
     dict[TableName, Schema], frozenset[TableName], frozenset[TableName], frozenset[TableName], dict[str, tuple[str, ...]],
+    dict[str, form.Told],
 ]  # fmt: skip
 
 
@@ -77,7 +78,7 @@ class Cache:
         session = session or Session()
         where: _Where | None = None
         exact = (blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), parser)
-        if not (session.tables or session.temporary or session.dropped or session.forgotten):
+        if not (session.tables or session.temporary or session.dropped or session.forgotten or session.values):
             where = (
                 catalog.version, session.database, session.schema, session.search_path, session.variables, session.through_views, session.conventions,
             )  # fmt: skip
@@ -98,7 +99,7 @@ class Cache:
         start = head.end() if head else 0
         body = text[start:] if start else text
         known = lexis(parser)
-        pieces = cut(body, known, parser) if _steady(text, body, parser) else None
+        pieces = cut(body, known, parser) if not session.values and _steady(text, body, parser) else None
         shape = self._key(pieces, parser, body) if pieces is not None else None
         if pieces is None or shape is None:
             before = _state(session)
@@ -215,6 +216,7 @@ def _state(session: Session) -> _State:
         frozenset(session.dropped),
         frozenset(session.forgotten),
         dict(session.types),
+        dict(session.values),
     )
 
 
@@ -223,4 +225,5 @@ def _session(state: _State) -> Session:
     found = Session(*state[:6])
     found.tables, found.temporary = dict(state[6]), set(state[7])
     found.dropped, found.forgotten, found.types = set(state[8]), set(state[9]), dict(state[10])
+    found.values = dict(state[11])
     return found

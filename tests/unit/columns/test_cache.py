@@ -99,6 +99,10 @@ SHAPES = [
     "create table n as select a, b from t where c = 1",
     "create temporary table n as select a as q from t where c = 1",
     "create view n as select n.q as r from n where 1 = 2",
+    "set x = (select max(a) from t where b = 1)",
+    "select a into @x from t where b = 1",
+    "insert into u (a, b) select $x, @x",
+    "insert into u (a) select @x where 1 = 2",
     "drop table n",
     "alter table n rename to m",
     "update t set a = 1, b = c where d = 'x'",
@@ -159,6 +163,23 @@ def test_a_session_goes_on_as_it_would(
         assert told(cache.analyse(sent, dialect, catalog, one)) == told(expected)
         assert state(one) == state(other)
         assert told(cache.analyse(sent, dialect, catalog)) == told(analyse(sent, dialect, catalog))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "texts", "expected"),
+    [
+        ("snowflake", ["set x = (select max(a) from t)", "insert into u (k) select $x", "set x = 5", "insert into u (k) select $x"], [True, False]),
+        ("mysql", ["select max(a) into @x from t", "insert into u (k) select @x", "set @x = 3", "insert into u (k) select @x"], [True, False]),
+        ("duckdb", ["set variable x = (select max(a) from t)", "insert into u (k) select getvariable('x')"], [True]),
+        ("tsql", ["declare @x int = (select max(a) from t)", "insert into u (k) select @x"], [False]),
+    ],
+)  # fmt: skip
+def test_a_variable_lasts_as_long_as_its_session(dialect: str, texts: list[str], expected: list[bool]) -> None:
+    for reader in (analyse, Cache().analyse):
+        session = Session()
+        found = [one for text in texts for one in reader(text, dialect, None, session)]
+        written = [one.flows[0].columns[0].inputs for one in found if one.writes]
+        assert [bool(inputs) for inputs in written] == expected
 
 
 @pytest.fixture

@@ -136,7 +136,11 @@ def session_setting(context: Context, node: Any) -> form.Form | None:
                 context.fold(value.name, isinstance(value, exp.Literal) and False) for value in values if value.name
             )
             return form.SessionForm("search_path" if name == "search_path" else "schema", parts)
-        variables.append(name)
+        # A setting is no name in a query, nor is a variable that a query has a mark or a function for.
+        if context.rule.parser == "bigquery" or (
+            str(one.args.get("kind")) == "VARIABLE" and context.rule.parser not in {"duckdb", "snowflake"}
+        ):
+            variables.append(name)
     return form.SessionForm("variables", tuple(variables)) if variables else None
 
 

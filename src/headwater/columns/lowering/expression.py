@@ -231,8 +231,8 @@ def _table(context: Context, node: Any, use: int, stack: Stack, result: form.Exp
     result.subqueries.append((context.query(node), below_use(use, TRANSFORMED), form.WHOLE))
 
 
-_VARIABLES = {"tsql": "@", "fabric": "@", "mysql": "@", "singlestore": "@", "snowflake": "@:"}
-"""Products whose text says of a variable that it is one, and the mark of its name here: Snowflake's `$x` is a variable `x`."""
+_VARIABLES = {"tsql": "@", "fabric": "@", "mysql": "@", "singlestore": "@", "snowflake": "@:$"}
+"""Products whose text says of a variable that it is one, and the mark of its name here."""
 
 
 def _parameter(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
@@ -307,7 +307,7 @@ def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form
         return
     arguments = list(node.expressions)
     if name == "getvariable" and len(arguments) == 1 and isinstance(arguments[0], exp.Literal):
-        result.references.append((("@:" + arguments[0].name.lower(),), use, ""))
+        result.references.append((("@:$" + arguments[0].name.lower(),), use, ""))
         return
     found = looked_up(context, name, arguments)
     if found is not None:

@@ -115,6 +115,10 @@ class Declarations(Values):
                 spot = self.variable(spot)[1] if self.words[spot] in ("@", ":") else spot + 1
         elif stop < limit:
             names.append(self.path(here, stop))
+        if not self.inside() and self.family in ("snowflake", ""):  # `$x` and getvariable('x'), and never a bare name
+            names = [f"${name}" for name in names]
+        if not self.inside():
+            self.unknown(at, limit, names, "")
         before = len(self.out)
         variable = self.inside() or here > at + 1 or self.words[here] in ("@", "(") or any(map(self.scope.knows, names))
         if stop >= limit or not names or self.words[here] == "@" == self.words[here + 1]:

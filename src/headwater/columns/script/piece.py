@@ -14,7 +14,7 @@ class Piece(msgspec.Struct, eq=False):
     whose body's pieces follow, with `name` and `kind`; `call`, a routine called by `name`; `unreadable`, with a `reason`.
     `tokens` refer to `text`: parse them with it. It is the text given, or the decoded SQL of a string.
     `within`: the routine around it, joined by dots. `variables`: lower-cased names, T-SQL's and MySQL's with their `@`.
-    `unknown`, the moment from which variables hold what cannot be followed, and why (`reason`).
+    `unknown`, the moment from which variables hold what cannot be followed, and why (`reason`); without a reason what they held is gone.
     `assigns`: the variables that take its result ("" for a column that none takes); `fetched`: those that take it row by row, from a cursor.
     """
 
