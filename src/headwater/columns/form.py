@@ -58,7 +58,7 @@ ANY = "[]"
 
 
 class Star(msgspec.Struct, array_like=True, gc=False):
-    """`*` or `qualifier.*`, what it leaves out, puts in the place of and renames; `like` is a pattern names must match."""
+    """`*` or `qualifier.*`, what it leaves out, puts in the place of and renames; `like`: a pattern for names (`resolving.name_filter`)."""
 
     qualifier: Parts
     excluded: list[str]

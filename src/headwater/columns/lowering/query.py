@@ -260,7 +260,7 @@ def projections(
             and not isinstance(node.this, (exp.Column, exp.Dot))
         ):
             result.append(form.Projection("*", lower_value(context, node.this)))  # The fields of a value made here.
-        elif (star := _star(context, node)) is not None:
+        elif (star := _star(context, node) or _matching_star(context, node)) is not None:
             star.excluded += [context.key(name) for name in exclude or ()]
             result.append(form.Projection("*", form.Expression(), star))
         else:
@@ -292,6 +292,23 @@ def _stack(node: Any) -> Any:
     return inner if isinstance(inner, exp.Stack) else None
 
 
+_GROUP_REPEATED = re.compile(r"\)[*+{]")
+_PATTERNS = {exp.Like: "like:", exp.ILike: "ilike:", exp.Glob: "glob:", exp.SimilarTo: "re:"}
+
+
+def _matching_star(context: Context, node: Any) -> form.Star | None:
+    """DuckDB's `* LIKE 'a%'` and its kin: columns by their names. None for what is a comparison."""
+    negated = isinstance(node, exp.Not)
+    inner = node.this if negated else node
+    if type(inner) not in _PATTERNS or not isinstance(inner.expression, exp.Literal):
+        return None
+    star = _star(context, inner.this) if isinstance(inner.this, (exp.Star, exp.Column)) else None
+    if star is not None:
+        negated = negated or bool(inner.args.get("negate"))
+        star.like = ("!" if negated else "") + _PATTERNS[type(inner)] + str(inner.expression.this)
+    return star
+
+
 def _star(context: Context, node: Any) -> form.Star | None:
     qualifier: form.Parts = ()
     star: Any = node
@@ -303,7 +320,10 @@ def _star(context: Context, node: Any) -> form.Star | None:
     elif isinstance(node, exp.Columns):
         inner = node.this
         if isinstance(inner, exp.Literal):
-            return form.Star((), [], [], [], str(inner.this))
+            if _GROUP_REPEATED.search(str(inner.this)):  # It may take for ever on a name.
+                context.warn(f"the columns that match {inner.this} are not looked for: a group in it is repeated")
+                return form.Star((), [], [], [], "")
+            return form.Star((), [], [], [], "re:" + str(inner.this))
         if not isinstance(inner, exp.Star):
             return None
         star = inner

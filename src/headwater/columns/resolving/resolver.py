@@ -3,7 +3,6 @@
 A CTE is resolved once and shared. Recursion goes as deep as queries nest, and no deeper; chains are walked.
 """
 
-import re
 from collections.abc import Mapping
 from itertools import islice
 
@@ -22,6 +21,7 @@ from headwater.columns.resolving.dependencies import (
 )
 from headwater.columns.resolving.from_clause import FromClause
 from headwater.columns.resolving.grouping import columns_grouped_by
+from headwater.columns.resolving.name_filter import name_filter
 from headwater.columns.resolving.relation import Column, Open, OpenUnion, OpenValue, Relation, Rows
 from headwater.columns.resolving.scope import AFTER, FIRST, Scope
 from headwater.columns.resolving.struct import of_subquery, struct_value, together
@@ -279,7 +279,7 @@ class Resolver(FromClause):
     def _star(self, star: form.Star, scope: Scope) -> list[Column]:
         found = scope.star(star.qualifier)
         if star.like:
-            matches = _pattern(star.like)
+            matches = name_filter(star.like)
             found = [one for one in found if isinstance(one[1], Open) or matches(one[0])]
         if not (star.excluded or star.replaced or star.renamed):
             return found
@@ -433,16 +433,6 @@ def _same(some: list[Column], others: list[Column]) -> bool:
     return [one[1] for one in some if not isinstance(one[1], Open)] == [
         one[1] for one in others if not isinstance(one[1], Open)
     ]
-
-
-def _pattern(like: str) -> "re.Pattern[str].fullmatch":  # type: ignore[valid-type]
-    if like.startswith("ilike:"):
-        text = "".join(".*" if one == "%" else "." if one == "_" else re.escape(one) for one in like[6:])
-        return re.compile(text, re.IGNORECASE).fullmatch
-    try:
-        return re.compile(like).fullmatch
-    except re.error:
-        return re.compile(re.escape(like)).fullmatch
 
 
 _INPUT_IN_KEYS = frozenset({"postgres", "tsql", "oracle", "redshift"})
