@@ -1,6 +1,6 @@
 """Instructions that the column engine takes for the TPC queries, counted by valgrind: the same at any load, where a time is not.
 
-    python benchmarks/micro/column_instructions.py [--against SOURCE] [--only with again tpch lower]
+    python benchmarks/micro/column_instructions.py [--against SOURCE] [--only with again tpch lower fingerprint]
 
 `--against`: another tree's `src`; its counts stand beside, with the ratio of its count to ours (above 1: ours takes fewer).
 Needs valgrind (Debian: `apt-get install valgrind`).
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("with", "without", "again", "tpch", "lower")
+NAMES = ("with", "without", "again", "tpch", "lower", "fingerprint")
 
 
 def count(source: Path, name: str) -> int:
@@ -51,11 +51,14 @@ def work(name: str) -> Callable[[], object]:
     import columns  # the speed of the same work
 
     from headwater.columns import analyse, resolve
+    from headwater.columns.shape.fingerprint import fingerprint
 
     suite = "tpc-h" if name == "tpch" else "tpc-ds"
     queries, schemas, dialect = columns.texts(suite), columns.catalog(suite), columns.DIALECT
     if name == "without":
         return lambda: [analyse(text, dialect) for text in queries]
+    if name == "fingerprint":
+        return lambda: [fingerprint(text, dialect) for text in queries]
     if name == "again":
         statements = [one for text in queries for one in analyse(text, dialect)]
         return lambda: [resolve(one, schemas) for one in statements]
