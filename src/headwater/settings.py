@@ -210,6 +210,15 @@ class EntitySettings(BaseModel):
     feed: bool = Field(True, description="false: do not update the status of instances from events.")
 
 
+class LineageSettings(BaseModel):
+    """Lineage."""
+
+    parsed_sql: bool = Field(
+        True,
+        description="false: jobs that report SQL and no dataset have no edges. Holds for all servers of a database.",
+    )
+
+
 class PipelineSettings(BaseModel):
     """Jobs on Spark."""
 
@@ -244,6 +253,7 @@ class Settings(BaseSettings):
     amqp: AmqpSettings = Field(default_factory=lambda: AmqpSettings())
     listeners: ListenerSettings = Field(default_factory=lambda: ListenerSettings())
     entities: EntitySettings = Field(default_factory=lambda: EntitySettings())
+    lineage: LineageSettings = Field(default_factory=lambda: LineageSettings())
     pipeline: PipelineSettings = Field(default_factory=lambda: PipelineSettings())
 
     def __init__(self, **given: Any) -> None:

@@ -41,6 +41,7 @@ from headwater.intake.status.reports import StatusIntake
 from headwater.intake.upkeep import rebuild, retention
 from headwater.settings import ServerSettings, Settings
 from headwater.store.database import Database
+from headwater.store.events import server_state
 from headwater.store.migrate import migrate
 from headwater.store.people import secrets
 from headwater.store.people.secrets import SecretKey, load_key
@@ -178,6 +179,7 @@ async def _prepare(settings: Settings, database: Database) -> None:
         await rebuild.rebuild(database)
     key = _secret_key(settings)
     async with database.transaction() as connection:
+        await server_state.set_parsed_sql(connection, settings.lineage.parsed_sql)
         former = await secrets.adopt(connection, key)
     if former is not None:
         telemetry.say(telemetry.SecretKeyChanged(former, key.id))

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 import msgspec
 
 # The origin of an edge when several are drawn as one, the strongest first.
-_ORIGINS = ("OBSERVED", "MANUAL", "DECLARED")
+_ORIGINS = ("OBSERVED", "MANUAL", "DECLARED", "PARSED_SQL")
 
 
 class Flow(msgspec.Struct, frozen=True):

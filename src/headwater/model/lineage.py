@@ -39,7 +39,7 @@ class Edge(msgspec.Struct, frozen=True):
     """A job reads (`in`) or writes (`out`) a dataset. Ids are those of `model.version`; a dataset's is that of its canonical name.
 
     `explicit`: the job reports explicit lineage. `manual`: a person drew the edge. `intermittent`: some of the job's latest complete runs
-    reported the edge, and others did not (docs/decisions/042).
+    reported the edge, and others did not (docs/decisions/042). `parsed`: it was read from SQL, and no dataset is reported (052).
     """
 
     dataset: uuid.UUID
@@ -51,6 +51,7 @@ class Edge(msgspec.Struct, frozen=True):
     explicit: bool = False
     manual: bool = False
     intermittent: bool = False
+    parsed: bool = False
 
     @property
     def source(self) -> uuid.UUID:

@@ -184,6 +184,7 @@ async def _namespace(database: Database, question: Question) -> tuple[_Graph, _G
             ids = {id_ for edge in edges for id_ in (edge.source, edge.target)}
             ids |= {row.id for row in alone if row.first_seen <= at}
             nodes = await node.load(connection, ids, at)
+            levels = await inferred.sql_levels(connection, {edge.job for edge in edges if edge.parsed}, Moment(at))
             columns = []
             if question.columns:
                 pairs = {(edge.job, edge.dataset) for edge in edges if edge.direction == "out"}
@@ -194,7 +195,7 @@ async def _namespace(database: Database, question: Question) -> tuple[_Graph, _G
                 _Graph(
                     list(nodes.values()),
                     [
-                        lineage.answer_edge(edge, nodes)
+                        lineage.answer_edge(edge, nodes, levels)
                         for edge in edges
                         if edge.source in nodes and edge.target in nodes
                     ],

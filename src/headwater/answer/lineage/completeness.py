@@ -98,7 +98,9 @@ async def _reasons(
             why = f": {error.messages[0]}" if error.messages else ""
             found.append(Reason(name, f"the producer's parser failed on {error.failed} of {error.total} parts{why}"))
         found += [Reason(name, text) for text in warned.get(job) or ()]
-        if edge.declared and not edge.manual:
+        if edge.parsed:
+            found.append(Reason(name, "the writer reports no dataset; its tables are read from its SQL"))
+        elif edge.declared and not edge.manual:
             found.append(Reason(name, "the write is declared; no run was seen to do it"))
         elif edge.manual:
             found.append(Reason(name, "a person drew the write; no run reports it"))

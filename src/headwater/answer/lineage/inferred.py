@@ -20,6 +20,7 @@ import msgspec
 from headwater.model import facets as known
 from headwater.model.lineage import ColumnEdge, Origin, Transformation
 from headwater.model.names import DatasetName
+from headwater.model.sql_platform import dialect_of
 from headwater.store.database import Connection
 from headwater.store.history import facets as facet_store
 from headwater.store.lineage import edges as edge_store
@@ -30,13 +31,6 @@ from headwater.store.lineage.edges import Moment
 # A text beyond this is a dump of data, and jobs beyond this are no question about columns.
 _LONGEST = 500_000
 _MOST_JOBS = 500
-# By the scheme of a namespace, where the facet does not say its dialect.
-_DIALECTS = {
-    "postgres": "postgres", "redshift": "redshift", "mysql": "mysql", "snowflake": "snowflake", "bigquery": "bigquery", "mssql": "tsql",
-    "oracle": "oracle", "trino": "trino", "presto": "presto", "awsathena": "athena", "hive": "hive", "databricks": "databricks",
-    "unitycatalog": "databricks", "clickhouse": "clickhouse", "duckdb": "duckdb", "teradata": "teradata", "spark": "spark", "file": "spark",
-    "s3": "spark", "gs": "spark", "hdfs": "spark", "abfss": "spark", "arn": "spark",
-}  # fmt: skip
 Parts = tuple[str, ...]
 
 
@@ -190,6 +184,19 @@ async def _texts(
     return {job: text for job, text in found.items() if text[0]}
 
 
+async def sql_levels(connection: Connection, jobs: Collection[uuid.UUID], moment: Moment) -> dict[uuid.UUID, str]:
+    """Return how far the SQL of each job is understood: `full`, `partial` or `tables`, by its worst statement that touches a table."""
+    texts = await job_texts(connection, jobs, moment) if jobs else {}
+    return await asyncio.get_running_loop().run_in_executor(sql_thread(), _levels, texts) if texts else {}
+
+
+def _levels(texts: dict[uuid.UUID, JobText]) -> dict[uuid.UUID, str]:
+    from headwater.columns.tables import tables_of
+
+    levels = {job: tables_of(text.query, text.dialect).level for job, text in texts.items()}
+    return {job: level.value for job, level in levels.items() if level is not None}
+
+
 def _numbered(name: str) -> list[tuple[int, str]]:
     """Order names by the numbers in them: `query.2` is before `query.10`."""
     return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]
@@ -230,9 +237,9 @@ def decode_sql(body: bytes) -> tuple[str, str]:
 def guess_dialect(tables: Iterable[JobTable]) -> str:
     for table in tables:
         for name in table.names:
-            scheme = name.namespace.split(":", 1)[0].lower()
-            if scheme in _DIALECTS and not (scheme == "file" and "/" not in name.name):
-                return _DIALECTS[scheme]
+            dialect = dialect_of(name.namespace)
+            if dialect and not (name.namespace.split(":", 1)[0].lower() == "file" and "/" not in name.name):
+                return dialect
     return ""
 
 
@@ -258,6 +265,7 @@ def _read(work: list[_Work]) -> list[ColumnEdge]:
 def _edges_of(work: _Work) -> list[ColumnEdge]:
     from headwater.columns.catalog import Catalog
     from headwater.columns.composed import composed
+    from headwater.columns.tables import final_names
 
     catalog = Catalog({parts: table.columns for table in work.tables for parts in table.parts if table.columns}, "")
     try:
@@ -265,7 +273,7 @@ def _edges_of(work: _Work) -> list[ColumnEdge]:
     except ValueError:  # an unknown dialect: the plain one reads most of it
         statements = sql_engine().analyse(work.query, "", catalog)
     found: dict[ColumnEdge, None] = {}
-    renamed = _final_names(statements)
+    renamed = final_names(statements)
     for flow in composed(statements):
         target = _target(flow.target, work) or _target(renamed.get(flow.target or ()), work)
         if target is None:
@@ -278,18 +286,6 @@ def _edges_of(work: _Work) -> list[ColumnEdge]:
             for edge in _edges(work, target, "", one):
                 found[edge] = None
     return list(found)
-
-
-def _final_names(statements: Iterable[Any]) -> dict[Parts, Parts]:
-    """Return the last name of each table that statements rename: dbt fills a table beside the model's, and renames it."""
-    found: dict[Parts, Parts] = {}
-    for change in (change for statement in statements for change in statement.changes):
-        if change.action == "RENAME" and change.other is not None:
-            for earlier, name in found.items():
-                if name == change.table:
-                    found[earlier] = change.other
-            found[change.table] = change.other
-    return found
 
 
 def _edges(work: _Work, target: uuid.UUID, field: str, one: Any) -> Iterable[ColumnEdge]:

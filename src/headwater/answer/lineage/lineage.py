@@ -8,7 +8,7 @@ which output, the walk goes only those ways (OpenLineage's rule of precedence).
 import datetime as dt
 import uuid
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -168,7 +168,8 @@ async def lineage_in(connection: Connection, question: Question) -> Lineage:
     if question.field is not None:
         columns = _narrowed(walk, row, question.field, columns)
     nodes = await node.load(connection, walk.hops.keys(), moment.as_of)
-    return _answer(question, row, walk, nodes, columns)
+    levels = await inferred.sql_levels(connection, {edge.job for edge in walk.edges.values() if edge.parsed}, moment)
+    return _answer(question, row, walk, nodes, columns, levels)
 
 
 def check_reach(direction: str, depth: int, most: int = 100) -> None:
@@ -213,7 +214,12 @@ def _narrowed(walk: Walk, row: NodeRow, field: str, columns: list[ColumnEdge]) -
 
 
 def _answer(
-    question: Question, row: NodeRow, walk: Walk, nodes: dict[uuid.UUID, node.Node], columns: list[ColumnEdge]
+    question: Question,
+    row: NodeRow,
+    walk: Walk,
+    nodes: dict[uuid.UUID, node.Node],
+    columns: list[ColumnEdge],
+    levels: Mapping[uuid.UUID, str],
 ) -> Lineage:
     for id_, found in nodes.items():
         found.hop = walk.hops[id_]
@@ -227,7 +233,7 @@ def _answer(
     )
     # A dataset that declares its own lineage has its own id as the job's: that edge leads from it to itself.
     edges = [
-        answer_edge(edge, nodes)
+        answer_edge(edge, nodes, levels)
         for edge in walk.edges.values()
         if edge.source in nodes and edge.target in nodes and edge.source != edge.target
     ]
@@ -265,12 +271,12 @@ def column_answers(columns: list[ColumnEdge], nodes: dict[uuid.UUID, node.Node])
     return list(found.values())
 
 
-def answer_edge(edge: Edge, nodes: dict[uuid.UUID, node.Node]) -> AnswerEdge:
-    """An edge between two nodes of an answer."""
-    origin = "MANUAL" if edge.manual else "DECLARED" if edge.declared else "OBSERVED"
-    claim = Claim(
-        origin, "EXPLICIT" if edge.explicit else "TOLD", None if edge.manual else nodes[edge.job].id, edge.first_seen
-    )
+def answer_edge(edge: Edge, nodes: dict[uuid.UUID, node.Node], levels: Mapping[uuid.UUID, str]) -> AnswerEdge:
+    """An edge between two nodes of an answer. `levels`: `sql_levels` of the jobs with parsed edges."""
+    origin = "MANUAL" if edge.manual else "PARSED_SQL" if edge.parsed else "DECLARED" if edge.declared else "OBSERVED"
+    parsed = f"SQL_{levels[edge.job]}".upper() if edge.job in levels else "UNKNOWN"
+    evidence = parsed if edge.parsed else "EXPLICIT" if edge.explicit else "TOLD"
+    claim = Claim(origin, evidence, None if edge.manual else nodes[edge.job].id, edge.first_seen)
     relation = "READ" if edge.direction == "in" else "WROTE"
     ends = nodes[edge.source].id, nodes[edge.target].id
     return AnswerEdge(*ends, origin, edge.first_seen, edge.last_seen, relation, [claim], intermittent=edge.intermittent)

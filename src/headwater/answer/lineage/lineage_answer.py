@@ -37,8 +37,9 @@ class FoundObjects(msgspec.Struct, frozen=True):
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):
-    """`origin`: OBSERVED, DECLARED, MANUAL or SCHEDULE. `evidence`: TOLD by events, EXPLICIT lineage, DERIVED from the time at which a run began, or
-    UNKNOWN, if no version is known. `by`: the job, run or entity that says so; null for a person. `since`: null if no time is known.
+    """`origin`: OBSERVED, DECLARED, PARSED_SQL, MANUAL or SCHEDULE. `evidence`: TOLD by events, EXPLICIT lineage, DERIVED from the time at which a
+    run began, or UNKNOWN, if no version is known; of PARSED_SQL, how far the text is understood: SQL_FULL, SQL_PARTIAL or SQL_TABLES.
+    `by`: the job, run or entity that says so; null for a person. `since`: null if no time is known.
     """
 
     origin: str

@@ -31,7 +31,7 @@ COLLAPSE = ("none", "parent", "root")
 # The classes of query shapes, by their `headwater_recurrence` facet.
 RECURRENCES = ("recurring", "ad_hoc", "one_off")
 GROUPS = ("namespace", "source", "tag", "owner", "parent")
-ORIGINS = ("OBSERVED", "DECLARED", "MANUAL")
+ORIGINS = ("OBSERVED", "DECLARED", "PARSED_SQL", "MANUAL")
 # Listed members of a group.
 _LISTED = 50
 

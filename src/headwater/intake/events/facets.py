@@ -61,7 +61,8 @@ class FacetDecoder:
         self._bodies: dict[tuple[str, bytes], Any] = {}
         self._owners: dict[tuple[str, tuple[tuple[str, bytes], ...]], DecodedFacets] = {}
 
-    def _cache_body(self, kind: str, body: bytes, decode: Callable[[bytes], Any]) -> Any:
+    def cache(self, kind: str, body: bytes, decode: Callable[[bytes], Any]) -> Any:
+        """Return `decode(body)`, remembered by `kind` and body."""
         key = (kind, body)
         if key in self._bodies:
             return self._bodies[key]
@@ -74,11 +75,11 @@ class FacetDecoder:
 
     def decode(self, kind: str, body: bytes) -> tuple[Any, str | None]:
         """The facet's values by `kind` (a function of `model.facets` or `model.lineage_facets`); for a malformed facet None and what is wrong."""
-        return self._cache_body(kind, body, lambda raw: _decode(kind, raw))  # type: ignore[no-any-return]
+        return self.cache(kind, body, lambda raw: _decode(kind, raw))  # type: ignore[no-any-return]
 
     def content(self, body: bytes) -> tuple[Any, bool]:
         """The id of a facet's body, and whether it is a tombstone."""
-        return self._cache_body("", body, lambda raw: (version.content_id(raw), is_deleted(raw)))  # type: ignore[no-any-return]
+        return self.cache("", body, lambda raw: (version.content_id(raw), is_deleted(raw)))  # type: ignore[no-any-return]
 
     def decode_job(self, facets: Facets) -> DecodedFacets:
         """The sets that a job's facets are stored as."""
@@ -139,7 +140,7 @@ class FacetDecoder:
 
     def decode_columns(self, body: bytes) -> tuple[ColumnSet | None, str | None]:
         """The column set of a columnLineage facet; for a malformed facet None and what is wrong."""
-        return self._cache_body("columns", body, self._decode_columns)  # type: ignore[no-any-return]
+        return self.cache("columns", body, self._decode_columns)  # type: ignore[no-any-return]
 
     def _decode_columns(self, body: bytes) -> tuple[ColumnSet | None, str | None]:
         inputs, problem = _decode("column_lineage", body)

@@ -20,6 +20,7 @@ from headwater.intake.events import checks, explicit, measured
 from headwater.intake.events.changes import Changes
 from headwater.intake.events.correlation import STEP, Correlation, has_correlation
 from headwater.intake.events.facets import DecodedFacets, FacetDecoder, is_deleted, stored_part
+from headwater.intake.events.parsed_sql import add_parsed_edges
 from headwater.model import facets as facet_values
 from headwater.model import version
 from headwater.model.checks import ASSERTIONS
@@ -79,6 +80,7 @@ class _Projection:
             self.project_job_event()
         else:
             self.project_run_event()
+        add_parsed_edges(self.event, self.decoder, self.add, self.add_place, self.at)
         return self.changes
 
     # -- the three kinds of event --
@@ -253,10 +255,9 @@ class _Projection:
     def add_dataset(self, name: DatasetName) -> tuple[uuid.UUID, dict[str, str]]:
         """Add the dataset that a reported name refers to. Returns its id, and the partition that was folded out of the name."""
         placed = self.decoder.identity.place(name)
-        dataset = placed.id
-        self.add(rows.DatasetRow(dataset, placed.name.namespace, placed.name.name, self.at))
+        self.add(rows.DatasetRow(placed.id, placed.name.namespace, placed.name.name, self.at))
         self.add(rows.NamespaceRow(placed.name.namespace, self.at))
-        return dataset, dict(placed.part)
+        return placed.id, dict(placed.part)
 
     def add_edge(
         self, job: uuid.UUID, report_id: uuid.UUID, dataset: uuid.UUID, direction: str, *, declared: bool, static: bool
@@ -401,8 +402,7 @@ class _Projection:
                 job = reporter if of_job is None else self.add_job(of_job)
                 self.add(rows.ReportForeignEdgeRow(reporter, report_id, node, job, direction, self.at))
                 self.add(rows.ForeignEdgeRow(node, job, direction, reporter, self.at, static))
-        columns = column_set(entry.inputs, self.decoder.identity)
-        self.add_columns(reporter, report_id, target, Origin.EXPLICIT, columns)
+        self.add_columns(reporter, report_id, target, Origin.EXPLICIT, column_set(entry.inputs, self.decoder.identity))
 
     def add_place(self, name: DatasetName | JobName) -> uuid.UUID:
         """Add what stands at the end of an edge, and return its id."""

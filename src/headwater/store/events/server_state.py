@@ -43,6 +43,11 @@ async def set_rules(connection: Connection, rules: tuple[Rule, ...]) -> int:
     return int(generation)
 
 
+async def set_parsed_sql(connection: Connection, on: bool) -> None:
+    """Set whether edges of jobs that report SQL and no dataset count, in every answer from now on."""
+    await sqlfile.load("events/server_state")["set_parsed_sql"].exec(connection, on=on)
+
+
 async def next_generation(connection: Connection) -> int:
     (generation,) = await sqlfile.load("events/server_state")["next_generation"].one(connection)
     return int(generation)

@@ -114,7 +114,7 @@ comment on view lineage.versions is 'One row for each version of a dataset: what
 create or replace view lineage.edges as
 select d.namespace as dataset_namespace, d.name as dataset_name, j.namespace as job_namespace, j.name as job_name,
        case e.direction when 'in' then 'READ' else 'WRITE' end as direction,
-       case when bool_and(e.manual) then 'MANUAL' when bool_and(e.declared) then 'DECLARED' else 'REPORTED' end as origin,
+       case when bool_and(e.manual) then 'MANUAL' when bool_and(e.parsed) then 'PARSED_SQL' when bool_and(e.declared) then 'DECLARED' else 'REPORTED' end as origin,
        min(e.first_at) as first_seen_at, max(e.last_at) as last_seen_at, bool_and(e.intermittent) as intermittent
 from live_edges e
 left join dataset_canonical c on c.dataset_id = e.dataset_id
@@ -319,7 +319,7 @@ comment on column lineage.edges.dataset_name is 'The name of the dataset.';
 comment on column lineage.edges.job_namespace is 'The namespace of the job.';
 comment on column lineage.edges.job_name is 'The name of the job.';
 comment on column lineage.edges.direction is 'READ or WRITE.';
-comment on column lineage.edges.origin is 'REPORTED by runs, DECLARED by a manifest or a job event alone, or MANUAL: drawn by a person alone.';
+comment on column lineage.edges.origin is 'REPORTED by runs, DECLARED by a manifest or a job event alone, PARSED_SQL: read from the SQL of a job that reports no dataset, or MANUAL: drawn by a person alone.';
 comment on column lineage.edges.first_seen_at is 'When it was first reported.';
 comment on column lineage.edges.last_seen_at is 'When it was last reported.';
 comment on column lineage.edges.intermittent is 'Some of the latest complete runs of the job reported it, and others did not.';

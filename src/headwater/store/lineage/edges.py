@@ -81,6 +81,7 @@ def _both(one: Edge, other: Edge) -> Edge:
     return Edge(
         one.dataset, one.job, one.direction, one.declared and other.declared, min(one.first_seen, other.first_seen),
         max(one.last_seen, other.last_seen), one.explicit or other.explicit, one.manual and other.manual, one.intermittent and other.intermittent,
+        one.parsed and other.parsed,
     )  # fmt: skip
 
 

@@ -11,12 +11,16 @@ const ORIGINS: Record<string, string> = {
   OBSERVED: "seen in runs",
   DECLARED: "declared, not seen in a run",
   MANUAL: "drawn by a person",
+  PARSED_SQL: "read from the job's SQL, which reports no dataset",
   SCHEDULE: "by the schedule",
 };
 const EVIDENCE: Record<string, string> = {
   TOLD: "reported by events",
   EXPLICIT: "explicit lineage",
   DERIVED: "guessed from when a run began",
+  SQL_FULL: "the text is understood in full",
+  SQL_PARTIAL: "a part of the text is guessed",
+  SQL_TABLES: "the text could not be parsed: tables are read off its words",
   UNKNOWN: "the version is not known",
 };
 const RELATIONS: Record<string, string> = {

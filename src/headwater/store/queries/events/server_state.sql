@@ -20,3 +20,7 @@ update server_state set generation = generation + 1 returning generation
 -- name: rebuilt :exec
 -- The projections are as the log says, under these rules about names.
 update server_state set rebuild_needed = false, identity_behind = identity <> %(identity)s::jsonb, generation = generation + 1
+
+-- name: set_parsed_sql :exec
+-- Set if edges that are parsed from SQL count.
+update server_state set parsed_sql = %(on)s where parsed_sql <> %(on)s

@@ -4,14 +4,14 @@ with member as (
   select i as node, i as id from unnest(%(ids)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)
 )
-select m.node, e.job_id, e.direction, bool_and(e.declared), min(e.first_at), max(e.last_at), bool_or(e.explicit), bool_and(e.manual), bool_and(e.intermittent)
+select m.node, e.job_id, e.direction, bool_and(e.declared), min(e.first_at), max(e.last_at), bool_or(e.explicit), bool_and(e.manual), bool_and(e.intermittent), bool_and(e.parsed)
 from member m join live_edges e on e.dataset_id = m.id and e.direction = %(direction)s
 group by m.node, e.job_id, e.direction
 order by 1, 2
 
 -- name: live_at_jobs :many
 -- Live edges of these jobs in one direction.
-select coalesce(c.canonical_id, e.dataset_id), e.job_id, e.direction, bool_and(e.declared), min(e.first_at), max(e.last_at), bool_or(e.explicit), bool_and(e.manual), bool_and(e.intermittent)
+select coalesce(c.canonical_id, e.dataset_id), e.job_id, e.direction, bool_and(e.declared), min(e.first_at), max(e.last_at), bool_or(e.explicit), bool_and(e.manual), bool_and(e.intermittent), bool_and(e.parsed)
 from live_edges e left join dataset_canonical c on c.dataset_id = e.dataset_id
 where e.job_id = any(%(ids)b) and e.direction = %(direction)s
 group by 1, 2, 3
@@ -30,7 +30,7 @@ with member as (
 ), told as (
 select c.node, d.job_id, d.direction, bool_and(d.declared) as declared, min(e.first_at) as first_at, least(max(d.last_at), %(as_of)s) as last_at,
        bool_or(j.explicit_at is not null or j.id is null) as explicit, false as manual,
-       intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)) as intermittent
+       intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)) as intermittent, false as parsed
 from candidate c
 join live l on l.job_id = c.job_id
 join report_datasets d on d.job_id = l.job_id and d.report_id = l.report_id and d.dataset_id = c.dataset_id and d.direction = c.direction and d.first_at <= %(as_of)s
@@ -42,13 +42,13 @@ having (bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), m
   select 1 from jobs child join edges seen on seen.job_id = child.id
   where child.parent_id = d.job_id and seen.dataset_id = d.dataset_id and seen.direction = d.direction and seen.first_at <= %(as_of)s))
 union all
-select m.node, x.job_id, x.direction, true, x.at, x.at, false, true, false
+select m.node, x.job_id, x.direction, true, x.at, x.at, false, true, false, false
 from manual_edges((select array_agg(id) from member), null, %(as_of)s) x join member m on m.id = x.dataset_id where x.direction = %(direction)s
 union all
-select m.node, x.job_id, x.direction, x.declared, x.first_at, x.last_at, exists (select from jobs o where o.id = x.job_id and o.explicit_at is not null), false, x.intermittent
+select m.node, x.job_id, x.direction, x.declared, x.first_at, x.last_at, exists (select from jobs o where o.id = x.job_id and o.explicit_at is not null), false, x.intermittent, x.parsed
 from past_foreign_edges((select array_agg(id) from member), null, %(as_of)s) x join member m on m.id = x.dataset_id where x.direction = %(direction)s
 )
-select node, job_id, direction, bool_and(declared), min(first_at), max(last_at), bool_or(explicit), bool_and(manual), bool_and(intermittent)
+select node, job_id, direction, bool_and(declared), min(first_at), max(last_at), bool_or(explicit), bool_and(manual), bool_and(intermittent), bool_and(parsed)
 from told where not exists (select from jobs o where o.id = told.job_id and o.hidden) group by 1, 2, 3 order by 1, 2
 
 -- name: past_at_jobs :many
@@ -58,7 +58,7 @@ with live as (
 ), told as (
 select coalesce(c.canonical_id, d.dataset_id) as node, d.job_id, d.direction, bool_and(d.declared) as declared, min(e.first_at) as first_at,
        least(max(d.last_at), %(as_of)s) as last_at, bool_or(j.explicit_at is not null or j.id is null) as explicit, false as manual,
-       intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)) as intermittent
+       intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)) as intermittent, false as parsed
 from live l
 join report_datasets d on d.job_id = l.job_id and d.report_id = l.report_id and d.direction = %(direction)s and d.first_at <= %(as_of)s
 join edges e on e.dataset_id = d.dataset_id and e.job_id = d.job_id and e.direction = d.direction
@@ -70,13 +70,13 @@ having (bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), m
   select 1 from jobs child join edges seen on seen.job_id = child.id
   where child.parent_id = d.job_id and seen.dataset_id = d.dataset_id and seen.direction = d.direction and seen.first_at <= %(as_of)s))
 union all
-select coalesce(c.canonical_id, x.dataset_id), x.job_id, x.direction, true, x.at, x.at, false, true, false
+select coalesce(c.canonical_id, x.dataset_id), x.job_id, x.direction, true, x.at, x.at, false, true, false, false
 from manual_edges(null, %(ids)b, %(as_of)s) x left join dataset_canonical c on c.dataset_id = x.dataset_id where x.direction = %(direction)s
 union all
-select coalesce(c.canonical_id, x.dataset_id), x.job_id, x.direction, x.declared, x.first_at, x.last_at, exists (select from jobs o where o.id = x.job_id and o.explicit_at is not null), false, x.intermittent
+select coalesce(c.canonical_id, x.dataset_id), x.job_id, x.direction, x.declared, x.first_at, x.last_at, exists (select from jobs o where o.id = x.job_id and o.explicit_at is not null), false, x.intermittent, x.parsed
 from past_foreign_edges(null, %(ids)b, %(as_of)s) x left join dataset_canonical c on c.dataset_id = x.dataset_id where x.direction = %(direction)s
 )
-select node, job_id, direction, bool_and(declared), min(first_at), max(last_at), bool_or(explicit), bool_and(manual), bool_and(intermittent)
+select node, job_id, direction, bool_and(declared), min(first_at), max(last_at), bool_or(explicit), bool_and(manual), bool_and(intermittent), bool_and(parsed)
 from told where not exists (select from jobs o where o.id = told.job_id and o.hidden) group by 1, 2, 3 order by 1, 2
 
 -- name: live_column_sets :many
