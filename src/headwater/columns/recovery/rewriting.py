@@ -123,7 +123,7 @@ def _cleaned(phrase: Phrase, end: int) -> list[Any]:
         return _from_before_set(phrase, end)
     elif first == "ASSERT":
         replaced[0] = [inserted_token(TokenType.SELECT, "SELECT", like)]
-    elif first in {"PIVOT", "UNPIVOT"}:
+    elif (place := _turned(phrase, end)) >= 0:
         opening = [
             (TokenType.SELECT, "SELECT"),
             (TokenType.STAR, "*"),
@@ -131,8 +131,9 @@ def _cleaned(phrase: Phrase, end: int) -> list[Any]:
             (TokenType.L_PAREN, "("),
         ]
         return [
+            *phrase.tokens[:place],
             *(inserted_token(*one, like) for one in opening),
-            *phrase.tokens[:end],
+            *phrase.tokens[place:end],
             inserted_token(TokenType.R_PAREN, ")", like),
         ]
     elif first == "MERGE":
@@ -147,6 +148,18 @@ def _cleaned(phrase: Phrase, end: int) -> list[Any]:
         if place not in dropped:
             result += replaced.get(place, phrase.tokens[place : place + 1])
     return result
+
+
+def _turned(phrase: Phrase, end: int) -> int:
+    """Return the place of DuckDB's PIVOT or UNPIVOT of a table where it is all of the query, -1 if it is not."""
+    if phrase.word(0) not in {"PIVOT", "UNPIVOT"} and phrase.context.rule.parser != "duckdb":
+        return -1
+    for place in range(end):
+        if phrase.words[place] in {"PIVOT", "UNPIVOT", "PIVOT_WIDER", "PIVOT_LONGER"} and not phrase.depths[place]:
+            return place
+        if phrase.words[place] in {"SELECT", "FROM", "WITH"}:
+            break
+    return -1
 
 
 def _clean(phrase: Phrase, place: int, end: int, dropped: set[int], replaced: dict[int, list[Any]]) -> None:
