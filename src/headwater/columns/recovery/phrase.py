@@ -24,7 +24,9 @@ _TEXTS = frozenset(
     }
 )
 _NOT_WORDS = _TEXTS | {TokenType.IDENTIFIER, TokenType.NUMBER}
-_QUERY_STARTS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "SEL", "TABLE", "PIVOT", "UNPIVOT", "PIVOT_WIDER", "PIVOT_LONGER"})
+_QUERY_STARTS = frozenset(
+    {"SELECT", "WITH", "FROM", "VALUES", "SEL", "TABLE", "PIVOT", "UNPIVOT", "PIVOT_WIDER", "PIVOT_LONGER"}
+)
 
 
 def words_of(tokens: list[Any]) -> list[str]:
