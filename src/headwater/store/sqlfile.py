@@ -34,6 +34,12 @@ class Query(msgspec.Struct, frozen=True):
             await cursor.execute(self.sql, _packed(parameters))
             return await cursor.fetchall()
 
+    async def packed(self, connection: AsyncConnection[Any], **parameters: object) -> list[Row]:
+        """Return the rows as `many` does, sent in PostgreSQL's binary form: for thousands of rows of ids and times, which are read quicker so."""
+        async with connection.cursor(binary=True, row_factory=tuple_row) as cursor:
+            await cursor.execute(self.sql, _packed(parameters))
+            return await cursor.fetchall()
+
     async def dicts(self, connection: AsyncConnection[Any], **parameters: object) -> list[dict[str, Any]]:
         """The rows by the names of their columns."""
         async with connection.cursor(row_factory=dict_row) as cursor:

@@ -8,7 +8,6 @@ import msgspec
 from headwater.answer.lineage.catalog import Contacts
 from headwater.answer.lineage.walk import Place
 from headwater.answer.status.wrong_columns import Reason, Spread
-from headwater.store.lineage.nodes import NodeRow
 from headwater.store.lineage.runs import RunKey
 
 
@@ -22,19 +21,19 @@ class HitDataset(msgspec.Struct, frozen=True):
 
 
 def hit_datasets(
-    found: Spread, held: Iterable[Place], contacts: Mapping[uuid.UUID, Contacts], names: Mapping[uuid.UUID, NodeRow]
+    found: Spread, held: Iterable[Place], contacts: Mapping[uuid.UUID, Contacts], names: Mapping[uuid.UUID, str]
 ) -> list[HitDataset]:
-    """Return the datasets of these places of which an owner or a team is known, each once, the nearest first."""
+    """Return the datasets of these places of which an owner or a team is known, each once, the nearest first. `names`: the ids in answers."""
     nearest: dict[uuid.UUID, Place] = {}
     of_contacts = [place for place in held if place.dataset in contacts]
-    for place in sorted(of_contacts, key=lambda each: (found.places[each].depth, names[each.dataset].node_id)):
+    for place in sorted(of_contacts, key=lambda each: (found.places[each].depth, names[each.dataset])):
         nearest.setdefault(place.dataset, place)
     return [
         HitDataset(
-            names[id_].node_id,
+            names[id_],
             contacts[id_].owners,
             contacts[id_].teams,
-            [names[each.dataset if isinstance(each, Place) else each.job].node_id for each in _path(found, place)],
+            [names[each.dataset if isinstance(each, Place) else each.job] for each in _path(found, place)],
         )
         for id_, place in nearest.items()
     ]

@@ -102,8 +102,8 @@ T = TypeVar("T")
 _SHELLS = {"bash", "sh", "shell", "zsh"}
 
 
-class _Name(NamedTuple):
-    """A dataset or job: as it is written in answers, and in short."""
+class _Name(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A dataset or job: as it is written in answers, and in short. There is one object for each, which is its own key."""
 
     id: str
     label: str
@@ -116,6 +116,7 @@ class _Version(NamedTuple):
     why: Reason
     row: VersionRow
     writer: RunKey | None
+    run_id: str | None
     dataset: _Name
     job: _Name | None
     current: bool
@@ -143,20 +144,19 @@ async def describe(
     replaced = {place.version for place in right}
     current = {nr for nr in await store.current_places(connection, ids) if not replaced or ids[nr] not in replaced}
     before = await store.before(connection, [ids[nr] for nr in current], ids)
-    jobs = {key.job for key in found.runs} | {writer.job for *_, writer in stored if writer is not None}
-    names = await node_store.by_ids(connection, jobs | {place.dataset for place in found.places})
-    named = {
-        id_: _Name(row.node_id, node.short_job(row.name) if row.type == "JOB" else short(row.name))
-        for id_, row in names.items()
-    }
+    # The text of an id is made once for each run: it costs more than everything else that is said of it.
+    run_ids = {key: str(key.run) for key in found.runs}
+    run_ids |= {writer: str(writer.run) for *_, writer in stored if writer is not None and writer not in run_ids}
+    names = await _names(connection, {place.dataset for place in found.places}, {key.job for key in run_ids})
     wrong = [
         _Version(
             place,
             why,
             row,
             writer,
-            named[place.dataset],
-            named[writer.job] if writer is not None else None,
+            run_ids[writer] if writer is not None else None,
+            names[place.dataset],
+            names[writer.job] if writer is not None else None,
             nr in current,
         )
         for nr, (place, why, row, writer) in enumerate(stored)
@@ -164,11 +164,11 @@ async def describe(
     held = [one for one in wrong if one.current]
     contacts = await contacts_of(connection, {one.place.dataset for one in held})
     jobs_of = {one.place: one.job for one in wrong if one.job is not None}
-    repeat = _repeat(found, held, named, jobs_of, await _needed_since(connection, walk, held))
+    repeat = _repeat(found, held, names, jobs_of, await _needed_since(connection, walk, held))
     if entities is not None:
-        repeat = await _with_ways(connection, repeat, {named[id_].id: id_ for id_ in jobs}, entities)
+        repeat = await _with_ways(connection, repeat, {names[key.job].id: key.job for key in run_ids}, entities)
     return WrongByReads(
-        sorted(_runs(walk, found, named), key=lambda one: (one.depth, one.started_at, one.run_id, one.job)),
+        sorted(_runs(walk, found, names, run_ids), key=lambda one: (one.depth, one.started_at, one.run_id, one.job)),
         sorted(
             (_version(found, one, before) for one in wrong),
             key=lambda one: (one.depth, one.written_at, one.dataset, one.version_id),
@@ -176,35 +176,53 @@ async def describe(
         len(current),
         await _unconfirmed(connection, [one for one in wrong if not one.current]),
         repeat,
-        {named[id_].id: one.owners for id_, one in contacts.items() if one.owners},
-        hit_datasets(found, [one.place for one in held], contacts, names),
+        {names[id_].id: one.owners for id_, one in contacts.items() if one.owners},
+        hit_datasets(found, [one.place for one in held], contacts, {id_: one.id for id_, one in names.items()})
+        if contacts
+        else [],
         found.capped,
     )
 
 
-def _runs(walk: RunRecords, found: Spread, names: Mapping[uuid.UUID, _Name]) -> Iterable[WrongRun]:
+async def _names(
+    connection: Connection, datasets: Collection[uuid.UUID], jobs: Collection[uuid.UUID]
+) -> dict[uuid.UUID, _Name]:
+    ids, border = [*datasets, *jobs], len(datasets)
+    return {
+        ids[nr]: _Name(f"dataset:{namespace}:{name}", short(name))
+        if nr < border
+        else _Name(f"job:{namespace}:{name}", node.short_job(name))
+        for nr, namespace, name in await node_store.names(connection, datasets, jobs)
+    }
+
+
+def _runs(
+    walk: RunRecords, found: Spread, names: Mapping[uuid.UUID, _Name], run_ids: Mapping[RunKey, str]
+) -> Iterable[WrongRun]:
     for key, why in found.runs.items():
         if (row := walk.rows.get(key)) is not None:
+            job = names[key.job]
             because = names[why.because.dataset].id if isinstance(why.because, Place) else None
-            yield WrongRun(str(key.run), *names[key.job], row.state.name, row.began, why.depth, why.basis, because)
+            yield WrongRun(run_ids[key], job.id, job.label, row.state.name, row.began, why.depth, why.basis, because)
 
 
 def _version(found: Spread, one: _Version, before: Mapping[uuid.UUID, store.Earlier]) -> WrongVersion:
-    row, run = one.row, str(one.writer.run) if one.writer is not None else None
+    place, why, row, _, run, dataset, job, current = one
     earlier = before.get(row.id) if before else None
     return WrongVersion(
-        *one.dataset,
+        dataset.id,
+        dataset.label,
         str(row.id),
         row.external_version or None,
         row.written_at,
         run,
-        one.job.id if one.job is not None else None,
-        one.current,
-        one.why.depth,
-        one.why.basis,
-        f"run:{run}" if run is not None and one.why.because is not None else None,
+        job.id if job is not None else None,
+        current,
+        why.depth,
+        why.basis,
+        f"run:{run}" if run is not None and why.because is not None else None,
         earlier.external_version if earlier is not None else None,
-        sorted(found.columns[one.place]) if one.place in found.columns else None,
+        sorted(found.columns[place]) if place in found.columns else None,
     )
 
 
@@ -245,20 +263,26 @@ def _repeat(
         if one.job is not None:
             made.setdefault(one.job, []).append(one)
     after: dict[_Name, set[_Name]] = {}
+    read = found.read
     for job, some in made.items():
-        writers = {
-            jobs_of.get(place) for one in some if one.writer is not None for place in found.read.get(one.writer, ())
-        }
-        if since:
-            writers |= {names[key.job] for one in some if one.writer is not None for key in since.get(one.writer, ())}
-        after[job] = {other for other in writers if other is not None and other in made and other != job}
-    ranks = {job: (min(one.row.written_at for one in some), job.id) for job, some in made.items()}
+        after[job] = needed = set()
+        for one in some:
+            if one.writer is None:
+                continue
+            for place in read.get(one.writer, ()):
+                if (other := jobs_of.get(place)) is not None and other is not job and other in made:
+                    needed.add(other)
+            for key in since.get(one.writer, ()) if since else ():
+                if (other := names[key.job]) is not job and other in made:
+                    needed.add(other)
+    ranks = {job: (min([one.row.written_at for one in some]), job.id) for job, some in made.items()}
     return [
         Repeat(
-            *job,
+            job.id,
+            job.label,
             sorted({one.dataset.id for one in made[job]}),
-            sorted({str(one.writer.run) for one in made[job] if one.writer is not None}),
-            sorted(other.id for other in after[job]),
+            sorted({one.run_id for one in made[job] if one.run_id is not None}),
+            sorted([other.id for other in after[job]]),
         )
         for job in in_order(after, ranks)
     ]
@@ -272,6 +296,8 @@ async def _with_ways(
     for run, entity, _, _ in await store.made_by_runs(connection, [run for one in repeat for run in one.runs]):
         if entity in entities:
             made.setdefault(run, set()).add(entities[entity])
+    if not facets and not made:
+        return list(repeat)
     found = []
     for one in repeat:
         mine = facets.get(ids[one.job], {})
@@ -300,17 +326,18 @@ def in_order(after: Mapping[T, set[T]], rank: Mapping[T, Any]) -> list[T]:
         for other in needed:
             before.setdefault(other, []).append(job)
     waits = {job: len(needed) for job, needed in after.items()}
-    ready = [(rank[job], job) for job, count in waits.items() if not count]
-    heapq.heapify(ready)
-    by_rank = iter(sorted(after, key=rank.__getitem__))
+    ranked = sorted(after, key=rank.__getitem__)
+    places = {job: nr for nr, job in enumerate(ranked)}
+    ready = [nr for nr, job in enumerate(ranked) if not waits[job]]
+    by_rank = iter(ranked)
     order: dict[T, None] = {}
     while len(order) < len(after):
-        job = heapq.heappop(ready)[1] if ready else next(each for each in by_rank if each not in order)
+        job = ranked[heapq.heappop(ready)] if ready else next(each for each in by_rank if each not in order)
         if job in order:
             continue
         order[job] = None
         for other in before.get(job, ()):
             waits[other] -= 1
             if not waits[other]:
-                heapq.heappush(ready, (rank[other], other))
+                heapq.heappush(ready, places[other])
     return list(order)

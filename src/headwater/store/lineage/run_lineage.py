@@ -64,8 +64,11 @@ async def runs(connection: Connection, keys: Collection[RunKey], as_of: AsOf) ->
     if not keys:
         return {}
     listed = _in_order(keys)
-    rows = await sqlfile.load("lineage/run_lineage")["runs"].many(connection, **_keys(listed), as_of=as_of)
-    return {listed[row[12]]: RunRow(*(*row[:3], _STATES[row[3]], *row[4:12])) for row in rows}
+    rows = await sqlfile.load("lineage/run_lineage")["runs"].packed(connection, **_keys(listed), as_of=as_of)
+    return {
+        (key := listed[nr]): RunRow(key.run, key.job, external, _STATES[state], *rest)
+        for nr, external, state, *rest in rows
+    }
 
 
 async def datasets(
@@ -153,8 +156,12 @@ async def versions_written(
     if not keys:
         return []
     listed = _in_order(keys)
-    rows = await sqlfile.load("lineage/run_lineage")["versions_written"].many(connection, **_keys(listed), as_of=as_of)
-    return [(listed[row[12]], VersionRow(*row[:12])) for row in rows]
+    rows = await sqlfile.load("lineage/run_lineage")["versions_written"].packed(
+        connection, **_keys(listed), as_of=as_of
+    )
+    return [
+        ((key := listed[nr]), VersionRow(id_, dataset, key.run, key.job, *rest)) for nr, id_, dataset, *rest in rows
+    ]
 
 
 async def readers(
@@ -166,7 +173,7 @@ async def readers(
     """
     if not ids:
         return []
-    rows = await sqlfile.load("lineage/run_lineage")["readers"].many(
+    rows = await sqlfile.load("lineage/run_lineage")["readers"].packed(
         connection, ids=list(ids), as_of=as_of, most=most, later=later
     )
     return [(nr, RunKey(run, job), sure) for nr, run, job, sure in rows]

@@ -80,7 +80,7 @@ async def current_places(connection: Connection, ids: Sequence[uuid.UUID]) -> li
     """Return the places in the list of those of these versions that no later one has replaced."""
     if not ids:
         return []
-    return [row[0] for row in await sqlfile.load(_QUERIES)["current"].many(connection, ids=list(ids))]
+    return [row[0] for row in await sqlfile.load(_QUERIES)["current"].packed(connection, ids=list(ids))]
 
 
 async def unconfirmed(connection: Connection, ids: Collection[uuid.UUID]) -> set[uuid.UUID]:

@@ -4,6 +4,12 @@ select id, 'DATASET' as type, namespace, name, first_seen, last_seen, null::uuid
 union all
 select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs where id = any(%(ids)b)
 
+-- name: names :many
+-- The names of these datasets, and then of these jobs, with their places in the two lists, one after the other.
+select k.nr::int4 - 1, d.namespace, d.name from unnest(%(datasets)b::uuid[]) with ordinality as k (id, nr) join datasets d using (id)
+union all
+select k.nr::int4 - 1 + cardinality(%(datasets)b::uuid[]), j.namespace, j.name from unnest(%(jobs)b::uuid[]) with ordinality as k (id, nr) join jobs j using (id)
+
 -- name: datasets_page :many
 -- Datasets, the latest reported first.
 select id, 'DATASET', namespace, name, first_seen, last_seen, null::uuid from datasets

@@ -8,8 +8,8 @@ with recursive below (run_id, job_id, depth) as (
 select run_id, job_id from below group by 1, 2 order by min(depth), 1, 2 limit %(limit)s
 
 -- name: runs :many
--- Runs by (run, job), with their places in the list.
-select r.run_id, r.job_id, r.external_id, r.state, r.first_event_at, r.last_event_at, r.started_at, r.ended_at, r.parent_run_id, r.parent_job_id, r.nominal_start, r.nominal_end, k.nr::int4 - 1
+-- Runs by (run, job): their places in the list, and the rest of them.
+select k.nr::int4 - 1, r.external_id, r.state, r.first_event_at, r.last_event_at, r.started_at, r.ended_at, r.parent_run_id, r.parent_job_id, r.nominal_start, r.nominal_end
 from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) with ordinality as k (run_id, job_id, nr) join runs r using (run_id, job_id) where r.first_event_at <= %(as_of)s
 
 -- name: datasets :many
@@ -89,9 +89,9 @@ join dataset_versions v on v.dataset_id = m.id and (v.external_version = %(name)
 order by m.node, v.written_at desc, v.id
 
 -- name: versions_written :many
--- The versions that these runs wrote, with the places of the runs in the list. A version without an external name yields to one of the same run that has it; one that is only declared to
+-- The versions that these runs wrote: the places of the runs in the list, and the rest of them. A version without an external name yields to one of the same run that has it; one that is only declared to
 -- what a child of the run was seen writing.
-select v.id, coalesce(c.canonical_id, v.dataset_id), v.run_id, v.job_id, v.external_version, v.declared, v.first_at, v.written_at, v.lifecycle, v.rows, v.bytes, v.files, k.nr::int4 - 1
+select k.nr::int4 - 1, v.id, coalesce(c.canonical_id, v.dataset_id), v.external_version, v.declared, v.first_at, v.written_at, v.lifecycle, v.rows, v.bytes, v.files
 from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) with ordinality as k (run_id, job_id, nr)
 join dataset_versions v on v.run_id = k.run_id and v.job_id = k.job_id and v.first_at <= %(as_of)s
 left join dataset_canonical c on c.dataset_id = v.dataset_id
@@ -128,25 +128,29 @@ with asked as (
        where v.dataset_id = m.id and v.written_at >= a.written_at and v.id <> a.id order by v.written_at limit 1)) n) n
   where exists (select from edges e where e.dataset_id = a.node and e.direction = 'in')
     or exists (select from dataset_canonical c join edges e on e.dataset_id = c.dataset_id and e.direction = 'in' where c.canonical_id = a.node)
-), candidate as materialized (
-  select s.nr, m.id as dataset_id, x.run_id, x.job_id,
-    s.whole and s.parts is null and x.began >= s.written_at and x.began < coalesce(s.next, 'infinity') and (x.run_id, x.job_id) is distinct from (s.run_id, s.job_id) as sure
+), reading as materialized (
+  select s.*, m.id as dataset_id, e.job_id as reader
   from spans s cross join lateral (
     select s.node as id union select dataset_id from dataset_canonical where canonical_id = s.node) m
-  join edges e on e.dataset_id = m.id and e.direction = 'in' cross join lateral (
-    (select r.run_id, r.job_id, coalesce(r.started_at, r.first_event_at) as began from runs r
-     where r.job_id = e.job_id and r.first_event_at >= s.first_at and r.first_event_at <= %(as_of)s and r.first_event_at <= coalesce(s.until, 'infinity')
-     order by r.first_event_at, r.run_id limit %(most)s + 1)
-    union all
-    (select r.run_id, r.job_id, null from (
-       select run_id, job_id from runs where s.parts is not null and job_id = e.job_id and first_event_at > s.until and first_event_at <= %(as_of)s
-       order by first_event_at, run_id limit %(most)s) r
-     where exists (
-       select 1 from report_subsets p where p.job_id = r.job_id and p.report_id = r.run_id and p.dataset_id = m.id and p.direction = 'in' and p.part = any(s.parts)))
-    union all
-    (select r.run_id, r.job_id, null from runs r
-     where s.named and r.job_id = e.job_id and r.first_event_at > s.until and r.first_event_at <= %(as_of)s
-     order by r.first_event_at, r.run_id limit %(later)s)) x
+  join edges e on e.dataset_id = m.id and e.direction = 'in'
+), candidate as materialized (
+  select s.nr, s.dataset_id, x.run_id, s.reader as job_id,
+    s.whole and s.parts is null and x.began >= s.written_at and x.began < coalesce(s.next, 'infinity') and (x.run_id, s.reader) is distinct from (s.run_id, s.job_id) as sure
+  from reading s cross join lateral (
+    select r.run_id, coalesce(r.started_at, r.first_event_at) as began from runs r
+    where r.job_id = s.reader and r.first_event_at >= s.first_at and r.first_event_at <= %(as_of)s and r.first_event_at <= coalesce(s.until, 'infinity')
+    order by r.first_event_at, r.run_id limit %(most)s + 1) x
+  union all
+  select s.nr, s.dataset_id, x.run_id, s.reader, null from reading s cross join lateral (
+    select r.run_id from runs r where r.job_id = s.reader and r.first_event_at > s.until and r.first_event_at <= %(as_of)s
+    order by r.first_event_at, r.run_id limit %(most)s) x
+  where s.parts is not null and exists (
+    select 1 from report_subsets p where p.job_id = s.reader and p.report_id = x.run_id and p.dataset_id = s.dataset_id and p.direction = 'in' and p.part = any(s.parts))
+  union all
+  select s.nr, s.dataset_id, x.run_id, s.reader, null from reading s cross join lateral (
+    select r.run_id from runs r where r.job_id = s.reader and r.first_event_at > s.until and r.first_event_at <= %(as_of)s
+    order by r.first_event_at, r.run_id limit %(later)s) x
+  where s.named
 )
 select c.nr::int4 - 1, c.run_id, c.job_id, coalesce(bool_and(c.sure and not d.declared and d.first_at <= %(as_of)s and not exists (
     select from report_subsets p where p.job_id = d.job_id and p.report_id = d.report_id and p.dataset_id = d.dataset_id and p.direction = 'in')), false)
