@@ -1,14 +1,16 @@
 """The cost of capture to a program: a loop of small queries with and without it, alternating in one session.
 
-    python benchmarks/micro/capture_overhead.py [--queries 200] [--rounds 6] [--jar PATH]
+    python benchmarks/micro/capture_overhead.py [--queries 200] [--rounds 20] [--jar PATH]
 
 A round is QUERIES queries: four in five read and aggregate to the driver, one in five writes Parquet. Rounds alternate without / with capture in
-the same JVM, so that the machine's moods hit both; the ratio is that of the medians. `--tasks` measures one job of 4,000 empty tasks the same
+the same JVM, so that the machine's moods hit both. Neighbours are a pair; the mean of the pairs' differences comes with its interval of 95 %
+(bootstrap over the pairs), as a share of the mean without capture. `--tasks` measures one job of 4,000 empty tasks the same
 way. `--jar` measures the OpenLineage jar: it cannot be switched off within a session, so a session with and one without take turns.
 """
 
 import argparse
 import os
+import random
 import shutil
 import statistics
 import subprocess
@@ -71,6 +73,13 @@ def jvm_seconds(spark: Any) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def interval(differences: list[float]) -> tuple[float, float]:
+    """Return the 95 % interval of the mean: bootstrap over the pairs, with a fixed seed."""
+    drawn = random.Random(1)
+    means = sorted(statistics.mean(drawn.choices(differences, k=len(differences))) for _ in range(10_000))
+    return means[250], means[9749]
+
+
 def alternating(arguments: argparse.Namespace, home: str) -> None:
     from headwater.capture.spark import attach
 
@@ -98,10 +107,15 @@ def alternating(arguments: argparse.Namespace, home: str) -> None:
             if attachment:
                 attachment.detach()
         for what, seconds in figures.items():
-            without, with_it = statistics.median(seconds[False]), statistics.median(seconds[True])
-            change = f"{(with_it / without - 1) * 100:+.1f} %" if without > 0.05 else ""
+            without, with_it = statistics.mean(seconds[False]), statistics.mean(seconds[True])
+            low, high = interval([on - off for off, on in zip(seconds[False], seconds[True], strict=True)])
+            share = (
+                f"{(with_it / without - 1) * 100:+.1f} % ({low / without * 100:+.1f} to {high / without * 100:+.1f} %)"
+                if without > 0.05
+                else ""
+            )
             print(
-                f"{name}, {what}: without {without:.3f} s, with {with_it:.3f} s {change} (median of {arguments.rounds} rounds each)",
+                f"{name}, {what}: without {without:.3f} s, with {with_it:.3f} s {share} (means of {arguments.rounds} pairs)",
                 flush=True,
             )
     print(f"events: {emitter.count}")
@@ -135,7 +149,7 @@ def jar_turns(arguments: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--queries", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--jar")
     parser.add_argument("--single", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -108,7 +108,7 @@ STAGES = (
     Stage("in-airflow", tests=("tests/acceptance/airflow",), after=("airflow", "page", "java"), least=17),
     Stage("api", tests=("tests/api",), after=("page",), least=1419),
     Stage("store", tests=("tests/store",), after=("rabbitmq",), least=878),
-    Stage("capture", tests=("tests/capture",), after=("java",), least=145),
+    Stage("capture", tests=("tests/capture",), after=("java",), least=150),
     Stage("oracle", tests=("tests/oracle",), after=("corpus", "java"), least=18),
     Stage(
         "api-workers",

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from headwater.capture.spark import statistics
+
 
 class Kept:
     """An emitter that delivers nowhere."""
@@ -82,3 +84,23 @@ def land(spark: Any, attachment: Any, kept: Kept, tmp_path_factory: pytest.TempP
     orders.write.saveAsTable("orders")
     attachment.flush()
     return root
+
+
+@pytest.fixture(autouse=True)
+def same_facts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Read each executed plan of a test both ways, at once and call by call: they must not differ."""
+    if "count" in request.fixturenames:
+        yield  # the calls are counted
+        return
+    differences: list[tuple[Any, Any]] = []
+    read = statistics.read
+
+    def read_twice(jexecuted: Any, jfacts: Any = None) -> Any:
+        found, slow = read(jexecuted, jfacts), read(jexecuted)
+        if (found.written, found.scans) != (slow.written, slow.scans) and not found.unread:
+            differences.append((found, slow))
+        return found
+
+    monkeypatch.setattr(statistics, "read", read_twice)
+    yield
+    assert not differences

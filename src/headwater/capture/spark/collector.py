@@ -17,6 +17,7 @@ import msgspec
 from headwater.capture.spark import (
     analysis,
     commands,
+    compiled,
     crossing,
     emission,
     inference,
@@ -93,6 +94,7 @@ class Collector:
         self._application_id = str(details.get("applicationId", ""))
         # Looked up once: py4j asks the JVM about each step of a dotted name.
         self._executions = quiet.adopt(jvm.org.apache.spark.sql.execution.SQLExecution)
+        self._facts = compiled.Compiled(jvm, "ExecutedPlanFacts")
         self.application = application
         self.config = config
         self.teller = Teller(application, config, details)
@@ -268,7 +270,7 @@ class Collector:
             if crossing.text(happening.executionName()) == snapshots.WRITES:
                 owner.wrote = int(happening.time())
             return
-        metrics = statistics.read(jqe.executedPlan())
+        metrics = statistics.read(jqe.executedPlan(), self._facts.instance())
         if metrics.written.is_reported and not (owner.metrics and owner.metrics.written.is_reported):
             owner.metrics = metrics
 
@@ -365,7 +367,12 @@ class Collector:
             metrics = None
         elif execution.write is not None and execution.write.query is not None:
             try:
-                own = statistics.read(jqe.executedPlan())
+                own = statistics.read(jqe.executedPlan(), self._facts.instance())
+                if own.unread and execution.analysis is not None:
+                    read = own.nodes - own.unread
+                    execution.analysis.leaves.coverage.limit(
+                        f"for counts, {read} of {own.nodes} nodes of the executed plan were read"
+                    )
                 metrics = own if own.written.is_reported or metrics is None else metrics
             except Exception as error:  # noqa: BLE001 - counts are worth less than the run
                 self._say(f"no counts: {type(error).__name__}: {str(error)[:200]}")
