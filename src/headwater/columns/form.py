@@ -58,12 +58,15 @@ ANY = "[]"
 
 
 class Star(msgspec.Struct, array_like=True, gc=False):
-    """`*` or `qualifier.*`, what it leaves out, puts in the place of and renames; `like`: a pattern for names (`resolving.name_filter`)."""
+    """`*` or `qualifier.*`, what it leaves out, puts in the place of and renames; `like`: a pattern for names (`resolving.name_filter`).
+
+    A column left out or renamed may be named with its table: `("t", "c")`.
+    """
 
     qualifier: Parts
-    excluded: list[str]
+    excluded: list[Parts]
     replaced: list[tuple[str, Expression]]
-    renamed: list[tuple[str, str]]
+    renamed: list[tuple[Parts, str]]
     like: str
 
 
@@ -130,12 +133,20 @@ class Pivoted(_Node):
     group: list[tuple[str, Expression]] | None = None
 
 
+class Feeding(msgspec.Struct, array_like=True, gc=False):
+    """One value that UNPIVOT puts in a column: an expression, or each column of a star, with the use made of it (`kinds.Use`)."""
+
+    value: Expression
+    star: Star | None = None
+    use: int = 0
+
+
 class Unpivoted(_Node):
-    """UNPIVOT: `values`: for each value column, the columns that feed it; `names`: the columns that hold their names. Nulls are left
-    out unless `keeps_nulls`: then the values decide which rows there are."""
+    """UNPIVOT: `values`: for each value column, what feeds it, stars among it; `names`: the columns that hold their names. Nulls are left
+    out unless `keeps_nulls`: then the values decide which rows there are. What feeds a value is no column any more."""
 
     source: "Source"
-    values: list[tuple[str, list[str]]]
+    values: list[tuple[str, list[Feeding]]]
     names: list[str]
     values_first: bool = False
     keeps_nulls: bool = False

@@ -15,6 +15,7 @@ from headwater.columns.lowering.expression import lower
 from headwater.columns.lowering.fields import lower_value, spread
 from headwater.columns.lowering.functions import AGGREGATE_NAMES
 from headwater.columns.lowering.source import everything, is_pivot, item, join, joined, sources
+from headwater.columns.lowering.star import column_named, listed, matching_star, starred
 from headwater.columns.lowering.table_function import stacked
 from headwater.columns.lowering.walk import children
 
@@ -260,8 +261,8 @@ def projections(
             and not isinstance(node.this, (exp.Column, exp.Dot))
         ):
             result.append(form.Projection("*", lower_value(context, node.this)))  # The fields of a value made here.
-        elif (star := _star(context, node) or _matching_star(context, node)) is not None:
-            star.excluded += [context.key(name) for name in exclude or ()]
+        elif (star := starred(context, node) or matching_star(context, node)) is not None:
+            star.excluded += [column_named(context, name) for name in exclude or ()]
             result.append(form.Projection("*", form.Expression(), star))
         else:
             name = (
@@ -292,71 +293,11 @@ def _stack(node: Any) -> Any:
     return inner if isinstance(inner, exp.Stack) else None
 
 
-_GROUP_REPEATED = re.compile(r"\)[*+{]")
-_PATTERNS = {exp.Like: "like:", exp.ILike: "ilike:", exp.Glob: "glob:", exp.SimilarTo: "re:"}
-
-
-def _matching_star(context: Context, node: Any) -> form.Star | None:
-    """DuckDB's `* LIKE 'a%'` and its kin: columns by their names. None for what is a comparison."""
-    negated = isinstance(node, exp.Not)
-    inner = node.this if negated else node
-    if type(inner) not in _PATTERNS or not isinstance(inner.expression, exp.Literal):
-        return None
-    star = _star(context, inner.this) if isinstance(inner.this, (exp.Star, exp.Column)) else None
-    if star is not None:
-        negated = negated or bool(inner.args.get("negate"))
-        star.like = ("!" if negated else "") + _PATTERNS[type(inner)] + str(inner.expression.this)
-    return star
-
-
-def _star(context: Context, node: Any) -> form.Star | None:
-    qualifier: form.Parts = ()
-    star: Any = node
-    if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
-        qualifier, star = context.column(node)[:-1], node.this
-    elif isinstance(node, exp.Dot) and isinstance(node.args.get("expression"), exp.Star):
-        base, star = lower(context, node.this).references, node.args["expression"]
-        qualifier = base[0][0] if base else ()
-    elif isinstance(node, exp.Columns):
-        inner = node.this
-        if isinstance(inner, exp.Literal):
-            if _GROUP_REPEATED.search(str(inner.this)):  # It may take for ever on a name.
-                context.warn(f"the columns that match {inner.this} are not looked for: a group in it is repeated")
-                return form.Star((), [], [], [], "")
-            return form.Star((), [], [], [], "re:" + str(inner.this))
-        if not isinstance(inner, exp.Star):
-            return None
-        star = inner
-    elif not isinstance(node, exp.Star):
-        return None
-    args = star.args
-    like = args.get("ilike")
-    return form.Star(
-        qualifier,
-        [context.key(name.this if isinstance(name, exp.Column) else name) for name in _listed(args.get("except_"))],
-        [(context.key(one.args["alias"]), lower(context, one.this)) for one in _listed(args.get("replace"))],
-        [
-            (
-                context.key(one.this.this if isinstance(one.this, exp.Column) else one.this),
-                context.key(one.args["alias"]),
-            )
-            for one in _listed(args.get("rename"))
-        ],
-        "ilike:" + like.name if like is not None else "",
-    )
-
-
-def _listed(found: Any) -> list[Any]:
-    if found is None or found is False:
-        return []
-    return found if isinstance(found, list) else [found]
-
-
 def group_keys(context: Context, node: Any) -> list[int | form.Expression]:
     args = node.args
     nodes = list(args.get("expressions") or ())
     for argument in ("grouping_sets", "cube", "rollup"):
-        nodes += [one for one in _listed(args.get(argument)) if isinstance(one, exp.Expr)]
+        nodes += [one for one in listed(args.get(argument)) if isinstance(one, exp.Expr)]
     return _keys(context, nodes, GROUP_BY)
 
 

@@ -12,6 +12,7 @@ from headwater.columns.kinds import AS_IS, CONDITIONAL, JOIN, TRANSFORMED
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.expression import lower
 from headwater.columns.lowering.fields import element, lower_value
+from headwater.columns.lowering.star import starred
 from headwater.columns.lowering.table_function import everything, function, joined, known_rows
 
 __all__ = ["everything", "is_pivot", "item", "join", "joined", "named", "sources", "table_parts"]
@@ -310,16 +311,23 @@ def _pivot(context: Context, node: Any, source: form.Source) -> form.Source:
         return _unpivot(context, node, fields, source)
     aggregates = list(args.get("expressions") or ())
     using = args.get("using")
-    if using:  # DuckDB: PIVOT t ON x USING sum(y)
-        choosers, aggregates = aggregates, list(using)
+    simplified = not fields  # DuckDB: PIVOT t ON x USING sum(y); the number of rows without USING
+    if simplified:
+        choosers, aggregates = aggregates, list(using or ())
+        if choosers and not aggregates:
+            aggregates = [exp.Count(this=exp.Star())]
     else:
         choosers = [one.this for one in fields]
     chooser = joined([lower(context, one.this if isinstance(one, exp.In) else one, CONDITIONAL) for one in choosers])
     values = [lower(context, one.this if isinstance(one, exp.Alias) else one, AS_IS) for one in aggregates]
-    names = [context.key(one) for one in args.get("columns") or ()] or (_spread(choosers, aggregates) if using else [])
-    columns = [(name, place % len(values)) for place, name in enumerate(names)] if values else []
+    names = [context.key(one) for one in args.get("columns") or ()] or (
+        _spread(choosers, aggregates) if simplified else []
+    )
     group = args.get("group")
     keys = None
+    if simplified and not choosers:  # PIVOT t USING sum(x): the aggregates alone
+        names, keys = [context.output_name(one) for one in aggregates], []
+    columns = [(name, place % len(values)) for place, name in enumerate(names)] if values else []
     if group is not None:
         keys = [(context.output_name(one), lower(context, one)) for one in group.expressions]
     return form.Pivoted(source, values, chooser, columns, keys)
@@ -340,31 +348,36 @@ def _spread(choosers: list[Any], aggregates: list[Any]) -> list[str]:
 
 
 def _unpivot(context: Context, node: Any, fields: list[Any], source: form.Source) -> form.Source:
-    """Every value column is fed by the columns at its place in each entry of IN; the name column by none."""
+    """Every value column is fed by what is at its place in each entry of IN, or of DuckDB's ON; the name column by none."""
     args = node.args
-    values: list[str] = []
-    for one in args.get("expressions") or ():
-        inner = one.expressions if isinstance(one, exp.Tuple) else [one]
-        values += [context.output_name(part) for part in inner]
-    names: list[str] = []
-    keeps_nulls = bool(args.get("include_nulls"))
-    fed: list[list[str]] = [[] for _ in values]
-    into = args.get("into")
-    if into is not None:  # DuckDB: UNPIVOT t ON a, b INTO NAME n VALUE v
-        names = [context.key(into.this)] if into.this is not None else []
-        fed = [[name] for name in values]
-        outputs = [context.key(one) for one in into.expressions]
-        return form.Unpivoted(
-            source, [(output, [name for name, *_ in fed]) for output in outputs], names, False, keeps_nulls
+    if fields:
+        made = [context.output_name(part) for one in args.get("expressions") or () for part in _parts(one)]
+        names = [context.output_name(field.this) for field in fields]
+        entries = [entry for field in fields for entry in field.expressions]
+    else:  # DuckDB: UNPIVOT t ON a, b INTO NAME n VALUE v
+        into = args.get("into")
+        made = [context.key(one) for one in into.expressions] if into is not None else ["value"]
+        names = [context.key(into.this)] if into is not None and into.this is not None else ["name"]
+        entries = list(args.get("expressions") or ())
+    fed: list[list[form.Feeding]] = [[] for _ in made]
+    for entry in entries:
+        inner = entry.this if isinstance(entry, (exp.Alias, exp.PivotAlias)) else entry
+        for place, part in enumerate(_parts(inner)[: len(fed)]):
+            fed[place].append(_feeding(context, part))
+    values = list(zip(made, fed, strict=True))
+    return form.Unpivoted(source, values, names, bool(args.get("value_columns_first")), bool(args.get("include_nulls")))
+
+
+def _parts(node: Any) -> list[Any]:
+    return node.expressions if isinstance(node, exp.Tuple) else [node]
+
+
+def _feeding(context: Context, node: Any) -> form.Feeding:
+    """The value of an entry of UNPIVOT: an expression of a column, or of all that a star means."""
+    found = next((star for one in node.find_all(exp.Columns, exp.Star) if (star := starred(context, one))), None)
+    if found is not None:
+        return form.Feeding(
+            form.Expression(), found, AS_IS if node.unnest().key in {"columns", "star"} else TRANSFORMED
         )
-    for field in fields:
-        names.append(context.output_name(field.this))
-        for entry in field.expressions:
-            inner = entry.this if isinstance(entry, (exp.Alias, exp.PivotAlias)) else entry
-            parts = inner.expressions if isinstance(inner, exp.Tuple) else [inner]
-            for place, part in enumerate(parts):
-                if place < len(fed):
-                    fed[place].append(context.output_name(part))
-    return form.Unpivoted(
-        source, list(zip(values, fed, strict=True)), names, bool(args.get("value_columns_first")), keeps_nulls
-    )
+    name = (context.key(node),) if isinstance(node, exp.Identifier) else None
+    return form.Feeding(form.Expression([(name, AS_IS, "")]) if name else lower(context, node))

@@ -114,7 +114,7 @@ def _row(alias: str, changed: form.UpdateForm) -> form.Item:
             if any(_keeps(clause, name) for clause in changed.clauses):
                 found.append(form.Expression([((itself.alias, name), AS_IS, "")]))
     projections = [form.Projection(name, _any_of(found)) for name, found in values.items()]
-    star = form.Star((itself.alias,), list(values), [], [], "")
+    star = form.Star((itself.alias,), [(name,) for name in values], [], [], "")
     query = form.Select(
         [*projections, form.Projection("*", form.Expression(), star)],
         [itself, *changed.items],

@@ -76,6 +76,10 @@ class FromClause(ABC):
     def projections(self, projections: list[form.Projection], scope: Scope) -> list[Column]:
         """The outputs of a SELECT list."""
 
+    @abstractmethod
+    def star(self, star: form.Star, scope: Scope) -> list[Column]:
+        """The columns that a star means, under their new names."""
+
     def scope(self, ctes: dict[str, Relation], outer: Scope | None) -> Scope:
         return Scope(self._around or self._surroundings(), outer, ctes)
 
@@ -180,7 +184,7 @@ class FromClause(ABC):
         if isinstance(source, form.Pivoted):
             return self._pivoted(source, inner, within), ()
         if isinstance(source, form.Unpivoted):
-            return self._unpivoted(source, inner), ()
+            return self._unpivoted(source, inner, within), ()
         own = union(used(self.value(one, within), FILTER) for one in source.deciding)
         columns = self.projections(source.projections, within)
         if source.keeps:
@@ -318,28 +322,51 @@ class FromClause(ABC):
         made = [union([value, chooser]) for value in values]
         if source.columns:
             columns += [(name, made[place]) for name, place in source.columns]
-        else:
+        elif chooser or values:
             columns.append(("*", OpenValue(self.leaves, union([chooser, *values]))))
         return Relation(columns, Rows(own, [inner.rows] if inner.rows else []))
 
-    def _unpivoted(self, source: form.Unpivoted, inner: Relation) -> Relation:
-        taken = {name for _, fed in source.values for name in fed}
+    def _unpivoted(self, source: form.Unpivoted, inner: Relation, scope: Scope) -> Relation:
+        taken: set[str] = set()
+        everything = False
+        values: list[Column] = []
+        for name, feeding in source.values:
+            fed: list[Dependencies] = []
+            for one in feeding:
+                if one.star is None:
+                    taken.update(parts[-1] for parts, _, _ in one.value.references)
+                    fed.append(self.value(one.value, scope))
+                    continue
+                for column, value in self.star(one.star, scope):
+                    if not isinstance(value, Open):
+                        taken.add(column)
+                        fed.append(used(value, one.use))
+                    elif one.star.like:
+                        fed.append(
+                            used(self.leaves.guess(name, [value.star()], "a table's columns are unknown"), one.use)
+                        )
+                    else:
+                        everything = True
+                        fed.append(used(value.star(), one.use))
+            values.append((name, union(fed)))
         columns: list[Column] = []
         for name, value in inner.columns():
-            if isinstance(value, Open):
+            if not isinstance(value, Open):
+                if name not in taken:
+                    columns.append((name, value))
+            elif not everything:
                 columns.append((name, value.without(taken, {})))
-            elif name not in taken:
-                columns.append((name, value))
+        if everything:  # What stays of a table whose columns are unknown is what the star leaves out.
+            stars = [one.star for _, feeding in source.values for one in feeding if one.star is not None]
+            left = dict.fromkeys(parts[-1] for star in stars for parts in star.excluded)
+            columns += [(name, union(inner.any(name)[:1])) for name in left if name not in dict(columns)]
         named: list[Column] = [(name, NOTHING) for name in source.names]
-        values: list[Column] = [
-            (name, union(found for one in fed for found in inner.any(one)[:1])) for name, fed in source.values
-        ]
-        columns += [*values, *named] if source.values_first else [*named, *values]
         deciding = (
             {}
             if source.keeps_nulls
             else used(union(value for _, value in values if not isinstance(value, Open)), FILTER)
         )
+        columns += [*values, *named] if source.values_first else [*named, *values]
         return Relation(columns, Rows(deciding, [inner.rows] if inner.rows else []))
 
     def _renamed(self, relation: Relation, names: list[str]) -> Relation:

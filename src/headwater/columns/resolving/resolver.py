@@ -21,9 +21,9 @@ from headwater.columns.resolving.dependencies import (
 )
 from headwater.columns.resolving.from_clause import FromClause
 from headwater.columns.resolving.grouping import columns_grouped_by
-from headwater.columns.resolving.name_filter import name_filter
 from headwater.columns.resolving.relation import Column, Open, OpenUnion, OpenValue, Relation, Rows
 from headwater.columns.resolving.scope import AFTER, FIRST, Scope
+from headwater.columns.resolving.stars import star_columns
 from headwater.columns.resolving.struct import of_subquery, struct_value, together
 
 _PLAIN = 1 << MASKED
@@ -125,7 +125,7 @@ class Resolver(FromClause):
             places = {name: place for place, name in reversed(list(enumerate(names)))}
             for other in others:
                 for name, value in other.columns():
-                    if name not in places:
+                    if not name or name not in places:  # Outputs whose names are not known are not taken for one.
                         places[name] = len(names)
                         names.append(name)
                         values.append({})
@@ -236,7 +236,7 @@ class Resolver(FromClause):
         """GROUP BY ALL: every output that is no aggregate."""
         place = 0
         for one in projections:
-            width = 1 if one.star is None else len(self._star(one.star, scope))
+            width = 1 if one.star is None else len(self.star(one.star, scope))
             if not one.aggregates:
                 for _, value in columns[place : place + width]:
                     add(own, used(value.star() if isinstance(value, Open) else value, GROUP_BY))
@@ -262,7 +262,7 @@ class Resolver(FromClause):
                 if one.named:
                     scope.define(name, value)
             else:
-                found = self._star(one.star, scope)
+                found = self.star(one.star, scope)
                 columns += found
                 for name, output in found:  # ORDER BY means them before the columns they come from
                     if not isinstance(output, Open):
@@ -276,28 +276,9 @@ class Resolver(FromClause):
             return ""
         return self.holes.get(one.name.lower(), "")
 
-    def _star(self, star: form.Star, scope: Scope) -> list[Column]:
-        found = scope.star(star.qualifier)
-        if star.like:
-            matches = name_filter(star.like)
-            found = [one for one in found if isinstance(one[1], Open) or matches(one[0])]
-        if not (star.excluded or star.replaced or star.renamed):
-            return found
+    def star(self, star: form.Star, scope: Scope) -> list[Column]:
         replaced = {name: self.value(value, scope) for name, value in star.replaced}
-        excluded, renamed = set(star.excluded), dict(star.renamed)
-        result: list[Column] = []
-        met: set[str] = set()
-        for name, value in found:
-            if isinstance(value, Open):
-                new_to_old = {new: old for old, new in star.renamed}
-                result.append((name, value.without([*excluded, *replaced, *renamed], new_to_old)))
-            elif name in replaced:
-                met.add(name)
-                result.append((name, replaced[name]))
-            elif name not in excluded:
-                result.append((renamed.get(name, name), value))
-        result += [(name, value) for name, value in replaced.items() if name not in met]
-        return result
+        return star_columns(star, scope, replaced, once=self.rule.parser == "duckdb")
 
     def _keys(
         self,

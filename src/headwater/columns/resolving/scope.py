@@ -252,7 +252,7 @@ class Scope:
             if len(parts) > 2:
                 for _, name, relation in level.relations:
                     for length in range(2, len(parts)):
-                        if _is_suffix(parts[:length], name):
+                        if is_suffix(parts[:length], name):
                             found = self._of(relation, parts[length:])
                             if found is not None:
                                 return found
@@ -363,7 +363,7 @@ class Scope:
                     return level._by_alias[qualifier[0]]
             else:
                 for _, name, relation in level.relations:
-                    if _is_suffix(qualifier, name):
+                    if is_suffix(qualifier, name):
                         return relation
             level = level.outer
         return None
@@ -377,7 +377,7 @@ class Scope:
                 if relation.inside is not None and len(listed) == 1 and listed[0][0] == qualifier[-1]:
                     return fields_listed(relation.inside.value) or [("*", relation.inside)]
                 if self.around.using_first and self.merged:  # Spark lists what USING joined on before the rest.
-                    places = {name: place for place, name in enumerate(self._merged_in(relation))}
+                    places = {name: place for place, name in enumerate(self.merged_in(relation))}
                     return sorted(listed, key=lambda one: places.get(one[0], len(places)))
                 return list(listed)
             struct = self.column(qualifier, "")
@@ -386,7 +386,7 @@ class Scope:
             return [column for _, _, relation in self.relations for column in relation.columns()]
         result: list[tuple[str, Dependencies | Open]] = list(self.merged.items())
         for _, _, relation in self.relations:
-            shown = self._merged_in(relation)
+            shown = self.merged_in(relation)
             for name, value in relation.columns():
                 if isinstance(value, Open):
                     result.append((name, value.without(shown, {})))
@@ -394,7 +394,7 @@ class Scope:
                     result.append((name, value))
         return result
 
-    def _merged_in(self, relation: Relation) -> list[str]:
+    def merged_in(self, relation: Relation) -> list[str]:
         """The merged columns `relation` has a part in, in the order they are shown."""
         return [name for name in self.merged if any(one is relation for one in self.merged_of[name])]
 
@@ -434,7 +434,7 @@ class Scope:
         return self.leaves.guess(name, candidates, "a name in USING that more or fewer than one table may have")
 
 
-def _is_suffix(qualifier: form.Parts, name: TableName) -> bool:
+def is_suffix(qualifier: form.Parts, name: TableName) -> bool:
     return len(qualifier) <= len(name) and _folded(name[-len(qualifier) :]) == _folded(qualifier)
 
 
