@@ -278,9 +278,9 @@ class SeveralForm(_Node):
     ctes: list[Cte] = []
 
 
-Edit = tuple[Literal["add", "drop", "rename", "move", "replace", "retype", "unknown"], list[str], str | None]
-"""A change of columns by ALTER: names (rename: the old, the new; retype: the column, its type), and the new place of one: at the end (None),
-first (""), or after another."""
+Edit = tuple[Literal["add", "drop", "rename", "move", "replace", "retype", "reshape", "unknown"], list[str], str | None]
+"""A change of columns by ALTER: names (rename: the old, the new; retype: the column, its type; reshape: the column, a field of which
+the verb changes), and the new place of one: at the end (None), first (""), or after another."""
 
 
 class ChangeForm(_Node):

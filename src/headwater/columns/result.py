@@ -81,7 +81,7 @@ class Flow(msgspec.Struct, frozen=True, gc=False):
 
 class ColumnEdit(msgspec.Struct, frozen=True, gc=False):
     """A change of a column by ALTER: ADD, DROP, RENAME (`to`: the new name), RETYPE (`to`: the new type as written), REPLACE (one of the list of
-    columns that replaces the old one), UNKNOWN (nothing is known of it).
+    columns that replaces the old one), UNKNOWN (nothing is known of it, or a field of `column` goes or changes).
     """
 
     action: str

@@ -42,7 +42,8 @@ def name_outputs(what: form.Form, tokens: list[Any], text: str, parser: str) -> 
 
 def _called(piece: list[Any], text: str, parser: str) -> str:
     if len(piece) == 1 and piece[0].token_type in {TokenType.STRING, TokenType.NUMBER}:
-        return str(piece[0].text)
+        quote = "'" if parser == "duckdb" and piece[0].token_type is TokenType.STRING else ""
+        return f"{quote}{piece[0].text}{quote}"
     if parser in _BY_FUNCTION:
         first = piece[0]
         if len(piece) > 1 and piece[1].token_type is TokenType.L_PAREN and first.text.replace("_", "").isalnum():

@@ -10,7 +10,14 @@ from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.expression import lower
 
 _GROUP_REPEATED = re.compile(r"\)[*+{]")
-_PATTERNS = {exp.Like: "like:", exp.ILike: "ilike:", exp.Glob: "glob:", exp.SimilarTo: "re:"}
+_PATTERNS = {
+    exp.Like: "like:",
+    exp.ILike: "ilike:",
+    exp.Glob: "glob:",
+    exp.SimilarTo: "re:",
+    exp.RegexpLike: "re:",
+    exp.RegexpILike: "re:(?i)",
+}
 
 
 def matching_star(context: Context, node: Any) -> form.Star | None:
@@ -23,13 +30,11 @@ def matching_star(context: Context, node: Any) -> form.Star | None:
     if star is not None:
         negated = negated or bool(inner.args.get("negate"))
         pattern = str(inner.expression.this)
-        if type(inner) is exp.SimilarTo and _hangs(context, pattern):
-            return star
         kind = _PATTERNS[type(inner)]
-        if negated:
-            kind = (
-                "!all:" if kind == "re:" else "!" + kind
-            )  # DuckDB: SIMILAR TO finds a part of a name, NOT SIMILAR TO asks of the whole.
+        if kind.startswith("re:") and _hangs(context, pattern):
+            return star
+        if negated:  # DuckDB: SIMILAR TO finds a part of a name, NOT SIMILAR TO asks of the whole.
+            kind = "!all:" if type(inner) is exp.SimilarTo else "!" + kind
         star.like = kind + pattern
     return star
 

@@ -119,6 +119,8 @@ class _Reader:
         """The columns of a list of definitions, and where they go."""
         found: list[tuple[str, str | None]] = []
         for start, stop in self.phrase.entries(place, end):
+            if self.reshapes("ADD", start):
+                continue
             if self.phrase.declares_column(start):
                 found.append((self.column(start), self.where(start + 1, stop)))
         return found
@@ -149,6 +151,13 @@ class _Reader:
         )
         self.edits += [("add", [name], after) for name, after in listed]
 
+    def reshapes(self, verb: str, place: int) -> bool:
+        """Return whether the column at `place` is a field of one (`s.f`): then the type of `s` changes, and no column."""
+        if not (self.phrase.is_name(place) and self.phrase.word(place + 1) == "."):
+            return False
+        self.edits.append(("reshape", [self.column(place), verb], None))
+        return True
+
     def drop(self, place: int, end: int) -> None:
         phrase = self.phrase
         said = phrase.word(place) in {"COLUMN", "COLUMNS"}
@@ -165,6 +174,8 @@ class _Reader:
                 for start, _ in phrase.entries(place + 1, phrase.closing(place))
                 if phrase.is_name(start)
             ]
+        elif self.reshapes("DROP", place):
+            return
         else:
             names = [self.column(place)] if phrase.is_name(place) and phrase.word(place) not in _ENDS else []
         if names:
@@ -188,6 +199,8 @@ class _Reader:
                 self.changes.append(("RENAME", self.name, beside))
                 return
         place = self.skip(place, "COLUMN", "IF", "EXISTS")
+        if self.reshapes("RENAME", place):
+            return
         if phrase.is_name(place) and phrase.word(place + 1) in {"TO", "AS"} and phrase.is_name(place + 2):
             self.edits.append(("rename", [self.column(place), self.column(place + 2)], None))
         else:
@@ -204,7 +217,7 @@ class _Reader:
                 if phrase.is_name(start) and (kind := self.kind(verb, start + 1, stop)):
                     self.edits.append(("retype", [self.column(start), kind], None))
             return
-        if not phrase.is_name(place):
+        if not phrase.is_name(place) or self.reshapes(verb, place):
             return
         old = self.column(place)
         at = place + 1

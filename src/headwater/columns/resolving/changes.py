@@ -123,7 +123,7 @@ class Changes:
                 if edit == "rename" and names[0] in fields:
                     fields[names[1]] = fields.pop(names[0])
                 elif edit not in {"move", "retype"}:
-                    for one in names:
+                    for one in names[:1] if edit == "reshape" else names:
                         fields.pop(one, None)
             schema = Schema(name, listed, self.teller.resolver.rule.parser, own, "", fields)
         if schema is not None or found is not None:
@@ -133,7 +133,7 @@ class Changes:
 def edited(columns: list[str] | None, edits: list[form.Edit]) -> list[str] | None:
     """The columns of a table after the edits, None when they are not known."""
     for what, names, after in edits:
-        if what == "retype":
+        if what in {"retype", "reshape"}:
             continue
         if what == "replace":
             columns = list(names)
@@ -159,6 +159,9 @@ def column_edits(edits: list[form.Edit]) -> tuple[ColumnEdit, ...]:
     for what, names, _ in edits:
         if what in {"rename", "retype"}:
             found.append(ColumnEdit(what.upper(), names[0], names[1]))
+        elif what == "reshape":
+            if names[1] != "ADD":
+                found.append(ColumnEdit("UNKNOWN", names[0]))
         elif what == "unknown":
             found.append(ColumnEdit("UNKNOWN", ""))
         elif what in _TOLD:

@@ -169,6 +169,8 @@ class Resolver(FromClause):
                             ),
                         )
             columns.append((name, merged))
+        if by_name and not first.opens:
+            columns += _further_names([name for name, _ in columns], others)
         return Relation(columns)
 
     def _values(self, query: form.Values, ctes: dict[str, Relation], outer: Scope | None) -> Relation:
@@ -404,6 +406,21 @@ class Resolver(FromClause):
         self.spent += amount
         if self.spent > LIMIT:
             raise TooMuch
+
+
+def _further_names(names: list[str], others: list[Relation]) -> list[Column]:
+    """The columns that UNION BY NAME adds to `names`, those of the first branch."""
+    further: dict[str, Dependencies] = {}
+    more: list[Column] = []
+    for other in others:
+        for name, value in other.columns():
+            if isinstance(value, Open):
+                more.append((name, value.without(names, {})))
+            elif not name:
+                more.append((name, value))
+            elif name not in names:
+                further[name] = _both(further[name], value) if name in further else value
+    return [*further.items(), *more]
 
 
 def _both(some: Dependencies, others: Dependencies) -> Dependencies:

@@ -26,6 +26,9 @@ def star_columns(star: form.Star, scope: Scope, replaced: Mapping[str, Dependenc
     met: set[str] = set()
     for (name, value), place in zip(found, places, strict=True):
         excluded, renamed = edits[place]
+        if place == -1 and not isinstance(value, Open) and (left := _left_of(name, star, scope)) is not None:
+            result += [(name, one) for one in left[:1]]
+            continue
         if isinstance(value, Open):
             new_to_old = {new: old for old, new in renamed.items()}
             result.append((name, value.without([*excluded, *replaced, *renamed], new_to_old)))
@@ -54,6 +57,16 @@ def _edits(star: form.Star, scope: Scope, place: int | None) -> tuple[set[str], 
 
     excluded = {parts[-1] for parts in star.excluded if here(parts)}
     return excluded, {parts[-1]: new for parts, new in star.renamed if here(parts)}
+
+
+def _left_of(name: str, star: form.Star, scope: Scope) -> list[Dependencies] | None:
+    """The values that a column which USING merged keeps when the star leaves out some of them; None if it leaves out none."""
+    of = scope.merged_of[name]
+    places = [place for place, (_, _, relation) in enumerate(scope.relations) if any(relation is one for one in of)]
+    left = [place for place in places if name not in _edits(star, scope, place)[0]]
+    if len(left) == len(places):
+        return None
+    return [value for place in left for value in scope.relations[place][2].any(name)[:1]]
 
 
 def _places(scope: Scope) -> list[int | None]:
