@@ -298,7 +298,8 @@ class ChangeForm(_Node):
 
 
 class SessionForm(_Node):
-    """USE, SET search_path, SET variable, CREATE TYPE (its name, its fields)."""
+    """USE, SET search_path, SET variable, CREATE TYPE (its name, its fields), and "begin", "commit", "rollback" and
+    "rollback partly" of a transaction."""
 
     what: str
     values: Parts

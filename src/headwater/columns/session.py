@@ -1,5 +1,7 @@
 """State set by earlier statements: defaults for names, variables, the tables a script has made, renamed and dropped."""
 
+from typing import NamedTuple
+
 import msgspec
 
 from headwater.columns import form
@@ -21,6 +23,17 @@ class Conventions(msgspec.Struct, frozen=True):
     lateral_aliases: bool | None = None
     struct_leaves: bool = False
     shards: bool = True
+
+
+class _Tables(NamedTuple):
+    """The tables of a session at one moment, in the parts of `Session`."""
+
+    views: dict[TableName, tuple[form.WriteForm, tuple[str, ...]]]
+    tables: dict[TableName, Schema]
+    temporary: set[TableName]
+    dropped: set[TableName]
+    types: dict[str, tuple[str, ...]]
+    forgotten: set[TableName]
 
 
 class Session:
@@ -59,6 +72,46 @@ class Session:
         """The contents of the session's own variables (Snowflake's `$x`, MySQL's `@x`) that queries gave a value."""
         self.forgotten: set[TableName] = set()
         """Tables whose columns a statement changed in a way that is not known: what the catalog has of them is old."""
+        self._before: _Tables | None = None
+        """The tables as they were when the open transaction began."""
+
+    def begin(self, *, nested: bool = False) -> None:
+        """A transaction begins: `rollback` brings the tables back to their present columns.
+
+        One that is open has ended (the END of a transaction is not told from that of a block), unless the product has `nested` ones.
+        """
+        if self._before is None or not nested:
+            self._before = _Tables(
+                dict(self.views),
+                dict(self.tables),
+                set(self.temporary),
+                set(self.dropped),
+                dict(self.types),
+                set(self.forgotten),
+            )
+
+    def commit(self) -> None:
+        """The open transaction ends, and what it did stays."""
+        self._before = None
+
+    def rollback(self, *, partly: bool = False) -> None:
+        """The open transaction ends, and its tables are as they were; without one nothing happens.
+
+        `partly`: it goes back to a savepoint, and goes on: what is known of the tables that it changed is forgotten.
+        """
+        before = self._before
+        if before is None:
+            return
+        if partly:
+            changed = {
+                name for name in {*self.tables, *before.tables} if self.tables.get(name) is not before.tables.get(name)
+            }
+            for name in changed:
+                self.record_table(name, None)
+            self.dropped = set(before.dropped)
+            return
+        self.views, self.tables, self.temporary, self.dropped, self.types, self.forgotten = before
+        self._before = None
 
     def qualified(self, name: TableName, catalog: Catalog) -> TableName:
         """The full name of a table as far as the defaults go."""

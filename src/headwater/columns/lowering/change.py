@@ -120,6 +120,19 @@ def truncate(context: Context, node: Any) -> form.Form:
     )
 
 
+_UNDONE = frozenset({"duckdb", "postgres", "redshift", "sqlite", "tsql", "fabric"})
+"""Products that undo CREATE, ALTER and DROP with their transaction; the others commit them at once."""
+
+
+def transaction(context: Context, verb: str, *, partly: bool = False) -> form.Form | None:
+    """BEGIN, COMMIT, ROLLBACK and their other names; `partly`: only back to a savepoint."""
+    if context.rule.parser not in _UNDONE:
+        return None
+    if verb in {"ROLLBACK", "ABORT"}:
+        return form.SessionForm("rollback partly" if partly else "rollback", ())
+    return form.SessionForm("commit" if verb in {"COMMIT", "END"} else "begin", ())
+
+
 def session_setting(context: Context, node: Any) -> form.Form | None:
     if isinstance(node, exp.Use):
         return _use(context, node)

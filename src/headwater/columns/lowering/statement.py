@@ -7,7 +7,7 @@ from sqlglot import exp
 from headwater.columns import form
 from headwater.columns.dialect import Rules
 from headwater.columns.kinds import AGGREGATED
-from headwater.columns.lowering.change import alter, create_bare, declared, drop, session_setting, truncate
+from headwater.columns.lowering.change import alter, create_bare, declared, drop, session_setting, transaction, truncate
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.fields import lower_value
 from headwater.columns.lowering.grammar import VERDICTS, irrelevant
@@ -75,6 +75,10 @@ def _lowered(context: Context, node: Any) -> tuple[str, form.Form | None]:
         return f"DROP {node.args.get('kind') or ''}".strip(), drop(context, node)
     if isinstance(node, exp.TruncateTable):
         return "TRUNCATE", truncate(context, node)
+    if isinstance(node, (exp.Transaction, exp.Commit, exp.Rollback)):
+        verb = {"Transaction": "BEGIN"}.get(type(node).__name__, type(node).__name__.upper())
+        partly = node.args.get("savepoint") is not None or node.args.get("this") is not None
+        return verb, transaction(context, verb, partly=partly)
     if isinstance(node, (exp.Use, exp.Set)):
         return type(node).__name__.upper(), session_setting(context, node)
     if isinstance(node, (exp.Values, exp.Table)) or is_pivot(node):

@@ -1,6 +1,7 @@
 """Statements that move or rename tables, set the session or load files, read off their words straight to a form: the parser has no tree for them."""
 
 from headwater.columns import form
+from headwater.columns.lowering.change import transaction
 from headwater.columns.lowering.source import everything
 from headwater.columns.lowering.table_function import listed
 from headwater.columns.recovery.alteration import altered
@@ -63,6 +64,10 @@ def read(phrase: Phrase) -> Read | None:
         return first, form.ChangeForm([("ALTER", name, ())]) if name and "/" not in name[-1] else None
     if first in {"TRUNCATE", "DROP"}:
         return _drop(phrase)
+    if first in {"END", "ABORT"} and second in {"", ";", "TRANSACTION", "WORK"}:
+        return first, transaction(phrase.context, first)
+    if f"{first} {second}" == "START TRANSACTION":
+        return first, transaction(phrase.context, first)
     if first == "LOCKING" or (first in _SILENT and not (first == "LOAD" and second == "DATA")):
         return (first, None) if first != "LOCKING" else None
     if first in {"EXEC", "EXECUTE"} and second == "AS":  # Whose rights what follows has.

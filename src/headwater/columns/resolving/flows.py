@@ -333,6 +333,12 @@ class _Teller:
             session.types[values[0]] = values[1:]
         elif what.what == "variables":
             session.variables |= frozenset(values)
+        elif what.what == "begin":
+            session.begin(nested=self.resolver.rule.parser in {"tsql", "fabric"})
+        elif what.what == "commit":
+            session.commit()
+        elif what.what in {"rollback", "rollback partly"}:
+            session.rollback(partly=what.what == "rollback partly")
 
     # --- names
 
