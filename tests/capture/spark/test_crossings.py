@@ -26,7 +26,7 @@ _CALLS_A_LEAF = 12
 
 @pytest.fixture
 def count(spark: Any, attachment: Any, land: Path, monkeypatch: pytest.MonkeyPatch) -> Count:
-    """Return a function that does something and returns the calls for it: of the collector, of the program's own threads for capture."""
+    """Return a function that does something and returns the calls of capture's thread for it: in the collector, and around it for the listener."""
     client = spark.sparkContext._gateway._gateway_client
     send, take = client.send_command, attachment._collector.take
     inside = threading.local()
@@ -97,16 +97,62 @@ def test_past_the_limit_the_run_says_how_many_nodes_were_read(
     assert re.fullmatch(r"for counts, 2 of \d+ nodes of the executed plan were read", limit)
 
 
-def test_without_a_compiler_the_plan_is_read_in_more_calls(
+def test_over_py4j_the_run_says_that_there_may_be_more_nodes(
     spark: Any, attachment: Any, kept: Any, grouped: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert compiled.compile_in(SimpleNamespace(), "ExecutedPlanFacts") is None
-    monkeypatch.setattr(attachment._collector, "_facts", compiled.Compiled(SimpleNamespace(), "ExecutedPlanFacts"))
+    monkeypatch.setattr(statistics, "_MOST_NODES", 2)
+    monkeypatch.setattr(attachment._collector, "_executed_plans", statistics.ExecutedPlans(SimpleNamespace()))
     attachment.flush()
     kept.events.clear()
     grouped.write.parquet(str(tmp_path / "out"))
     attachment.flush()
-    assert kept.events[-1]["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"] == 2
+    (limit,) = kept.events[-1]["run"]["facets"]["headwater_coverage"]["limits"]
+    assert limit == "for counts, 2 of at least 3 nodes of the executed plan were read"
+
+
+def test_the_limit_of_an_execution_inside_another_is_told(
+    spark: Any, attachment: Any, kept: Any, grouped: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statistics, "_MOST_NODES_AT_ONCE", 2)
+    attachment.flush()
+    kept.events.clear()
+    grouped.createOrReplaceTempView("grouped")
+    spark.sql(f"CREATE TABLE made USING parquet LOCATION '{tmp_path / 'made'}' AS SELECT * FROM grouped")
+    attachment.flush()
+    spark.sql("DROP TABLE made")
+    (complete,) = [one for one in kept.events if one["eventType"] == "COMPLETE"]
+    limits = complete["run"]["facets"]["headwater_coverage"]["limits"]
+    assert any(re.fullmatch(r"for counts, 2 of \d+ nodes of the executed plan were read", limit) for limit in limits)
+
+
+class _Broken:
+    """Java that compiles, and asks for a method that the driver has not."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def read(self, _plan: Any, _most: int) -> str:
+        self.asked += 1
+        raise RuntimeError("NoSuchMethodError: children()")
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["not compiled", "broken"])
+def test_without_the_java_the_plan_is_read_in_more_calls(
+    spark: Any, attachment: Any, kept: Any, grouped: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: bool
+) -> None:
+    plans, java = statistics.ExecutedPlans(SimpleNamespace()), _Broken()
+    assert compiled.compile_in(SimpleNamespace(), "ExecutedPlanFacts") is None
+    if broken:
+        monkeypatch.setattr(compiled, "compile_in", lambda _jvm, _name: java)
+    monkeypatch.setattr(attachment._collector, "_executed_plans", plans)
+    attachment.flush()
+    kept.events.clear()
+    for _ in range(2):
+        grouped.write.mode("overwrite").parquet(str(tmp_path / "out"))
+    attachment.flush()
+    ends = [one for one in kept.events if one["eventType"] == "COMPLETE"]
+    assert [one["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"] for one in ends] == [2, 2]
+    assert java.asked == int(broken)  # not again
 
 
 def test_texts_with_any_characters_come_back_as_they_are(spark: Any, attachment: Any) -> None:

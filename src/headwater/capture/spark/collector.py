@@ -17,7 +17,6 @@ import msgspec
 from headwater.capture.spark import (
     analysis,
     commands,
-    compiled,
     crossing,
     emission,
     inference,
@@ -79,6 +78,7 @@ class Execution(msgspec.Struct):
     write: Write | None = None
     analysis: Analysis | None = None
     metrics: Metrics | None = None
+    limits: list[str] = []  # of the executed plans that were read for counts
     sql: str = ""
     parent: Parent | None = None  # the step it ran in
 
@@ -94,7 +94,7 @@ class Collector:
         self._application_id = str(details.get("applicationId", ""))
         # Looked up once: py4j asks the JVM about each step of a dotted name.
         self._executions = quiet.adopt(jvm.org.apache.spark.sql.execution.SQLExecution)
-        self._facts = compiled.Compiled(jvm, "ExecutedPlanFacts")
+        self._executed_plans = statistics.ExecutedPlans(jvm)
         self.application = application
         self.config = config
         self.teller = Teller(application, config, details)
@@ -270,7 +270,7 @@ class Collector:
             if crossing.text(happening.executionName()) == snapshots.WRITES:
                 owner.wrote = int(happening.time())
             return
-        metrics = statistics.read(jqe.executedPlan(), self._facts.instance())
+        metrics = self._counts(owner, jqe)
         if metrics.written.is_reported and not (owner.metrics and owner.metrics.written.is_reported):
             owner.metrics = metrics
 
@@ -359,6 +359,13 @@ class Collector:
         else:
             self.teller.tell("START", self._query(execution), emission.moment(execution.started))
 
+    def _counts(self, execution: Execution, jqe: Any) -> Metrics:
+        """Read the counts of a plan that the execution or one inside it ran."""
+        found = self._executed_plans.read(jqe.executedPlan())
+        if found.limit:
+            execution.limits.append(found.limit)
+        return found
+
     def _close(self, execution: Execution, happening: Any, jqe: Any, failure: str) -> None:
         metrics = execution.metrics
         facets: dict[str, Any] = {}
@@ -367,15 +374,13 @@ class Collector:
             metrics = None
         elif execution.write is not None and execution.write.query is not None:
             try:
-                own = statistics.read(jqe.executedPlan(), self._facts.instance())
-                if own.unread and execution.analysis is not None:
-                    read = own.nodes - own.unread
-                    execution.analysis.leaves.coverage.limit(
-                        f"for counts, {read} of {own.nodes} nodes of the executed plan were read"
-                    )
+                own = self._counts(execution, jqe)
                 metrics = own if own.written.is_reported or metrics is None else metrics
             except Exception as error:  # noqa: BLE001 - counts are worth less than the run
                 self._say(f"no counts: {type(error).__name__}: {str(error)[:200]}")
+        if execution.analysis is not None:
+            for limit in execution.limits:
+                execution.analysis.leaves.coverage.limit(limit)
         if not failure:
             metrics = self._left(execution, happening, jqe, metrics)
         query = self._query(execution)

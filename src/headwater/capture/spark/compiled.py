@@ -1,7 +1,7 @@
 """Compile this room's Java in the driver, with the Janino that Spark brings along, for one crossing where Python would need hundreds.
 
 There is no jar to match with a Spark version: the source is compiled against the driver's own classes. Where that fails (no Janino, a driver
-that forbids new class loaders), the caller reads over py4j, with the same result.
+that forbids new class loaders, a method that this driver has not), the caller reads over py4j, with the same result.
 """
 
 import logging
@@ -20,8 +20,12 @@ def compile_in(jvm: Any, name: str) -> Any:
         compiler.cook(source)
         return compiler.getClassLoader().loadClass(f"headwater.{name}").newInstance()
     except Exception as error:  # noqa: BLE001 - py4j raises its own kinds
-        log.info("headwater capture: %s is read in more calls: %s: %s", name, type(error).__name__, str(error)[:300])
+        _say(name, error)
         return None
+
+
+def _say(name: str, error: Exception) -> None:
+    log.info("headwater capture: %s is read in more calls: %s: %s", name, type(error).__name__, str(error)[:300])
 
 
 class Compiled:
@@ -39,3 +43,8 @@ class Compiled:
             self._tried = True
             self._instance = compile_in(self._jvm, self._name)
         return self._instance
+
+    def give_up(self, error: Exception) -> None:
+        """Offer no instance from now on, for this error of the one there was."""
+        self._instance = None
+        _say(self._name, error)

@@ -1,6 +1,6 @@
 """Rows, bytes and files, from the metrics of the executed plan.
 
-Adaptive plans hide their parts in stages, which are opened one by one. The driver does that in one call where it compiles
+Adaptive plans hide their parts in stages, which are opened one by one. The driver does that in one call where it compiles and runs
 `ExecutedPlanFacts.java`, else py4j does. A reused stage or a cache is not counted again.
 """
 
@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+
+from headwater.capture.spark.compiled import Compiled
 
 _METRIC = re.compile(r"(\w+) -> SQLMetric\(.*?value: (-?\d+)\)")
 _SNAPSHOT = re.compile(r"\bsnapshotId=(\d+)")
@@ -42,12 +44,11 @@ class Scan(msgspec.Struct):
 
 
 class Metrics(msgspec.Struct):
-    """The metrics of one execution: what it wrote and read. `unread`: of the plan's `nodes`, those past the limit, whose counts are missing."""
+    """The metrics of one execution: what it wrote and read. `limit` says of how many nodes they are, if not of all; else it is empty."""
 
     written: Statistics
     scans: list[Scan] = []
-    unread: int = 0
-    nodes: int = 0
+    limit: str = ""
 
 
 class Node(msgspec.Struct):
@@ -60,27 +61,54 @@ class Node(msgspec.Struct):
 
 
 class Walk(msgspec.Struct):
-    """The scans and writes of an executed plan. `read` of its `nodes` were looked at."""
+    """The scans and writes of an executed plan. `read` of its `nodes` were looked at; of `nodes` or more, where they are not `counted`."""
 
     found: list[Node]
     read: int
     nodes: int
+    counted: bool = True
+
+    @property
+    def limit(self) -> str:
+        """The share of the nodes that was read, in words; empty if all were."""
+        if self.read == self.nodes:
+            return ""
+        return f"for counts, {self.read} of {'' if self.counted else 'at least '}{self.nodes} nodes of the executed plan were read"
 
 
-def read(jexecuted: Any, jfacts: Any = None) -> Metrics:
-    """Read the metrics of an executed plan. `jfacts`: an ExecutedPlanFacts in the driver, which does it in one call."""
-    walk = walk_by_calls(jexecuted) if jfacts is None else walk_at_once(jexecuted, jfacts)
-    result = Metrics(Statistics(), unread=walk.nodes - walk.read, nodes=walk.nodes)
+class ExecutedPlans:
+    """Reads the executed plans of one driver: in one call each while its Java can do that, else over py4j."""
+
+    def __init__(self, jvm: Any) -> None:
+        self._facts = Compiled(jvm, "ExecutedPlanFacts")
+
+    def read(self, jexecuted: Any) -> Metrics:
+        """Read the metrics of an executed plan."""
+        return metrics(self._walk(jexecuted))
+
+    def _walk(self, jexecuted: Any) -> Walk:
+        jfacts = self._facts.instance()
+        if jfacts is not None:
+            try:
+                return walk_at_once(jexecuted, jfacts)
+            except Exception as error:  # noqa: BLE001 - a class or a method that this driver has not; py4j raises its own kinds
+                self._facts.give_up(error)
+        return walk_by_calls(jexecuted)
+
+
+def metrics(walk: Walk) -> Metrics:
+    """Return the metrics of the nodes that were found."""
+    result = Metrics(Statistics(), limit=walk.limit)
     for node in walk.found:
-        metrics = {name: int(value) for name, value in _METRIC.findall(node.metrics)}
+        values = {name: int(value) for name, value in _METRIC.findall(node.metrics)}
         if node.kind == "scan":
             ids = frozenset(re.findall(r"#(\d+)", node.output))
             version = _SNAPSHOT.search(node.scan)
-            counts = Statistics(metrics.get("numOutputRows"), metrics.get("filesSize"), metrics.get("numFiles"))
+            counts = Statistics(values.get("numOutputRows"), values.get("filesSize"), values.get("numFiles"))
             result.scans.append(Scan(ids, counts, version[1] if version else ""))
-        elif "numOutputRows" in metrics:
-            size = metrics.get("numOutputBytes")
-            result.written = Statistics(metrics["numOutputRows"], size, metrics.get("numFiles"))
+        elif "numOutputRows" in values:
+            size = values.get("numOutputBytes")
+            result.written = Statistics(values["numOutputRows"], size, values.get("numFiles"))
     return result
 
 
@@ -103,7 +131,7 @@ def _texts(facts: str) -> Iterator[str]:
 
 
 def walk_by_calls(jexecuted: Any) -> Walk:
-    """Read the plan over py4j: several calls a node. Nodes below those that were not looked at are not in `nodes`."""
+    """Read the plan over py4j: several calls a node. Past the limit, nodes below those that were not looked at are not in `nodes`."""
     found: list[Node] = []
     waiting = [jexecuted]
     count = 0
@@ -129,7 +157,7 @@ def walk_by_calls(jexecuted: Any) -> Walk:
             found.append(Node("scan", str(node.output().mkString(",")), str(node.metrics().mkString("\n")), scan))
         elif name.startswith(_WRITES):
             found.append(Node("write", "", str(node.metrics().mkString("\n")), ""))
-    return Walk(found, count, count + len(waiting))
+    return Walk(found, count, count + len(waiting), counted=not waiting)
 
 
 def _sum(a: int | None, b: int | None) -> int | None:
