@@ -42,6 +42,7 @@ SOAK = (
     ),
     _soak("fuzz", tests=("tests/api/serve/test_fuzz.py",)),
     _soak("pipeline", tests=("tests/pipeline",)),
+    _soak("syncs", tests=next(stage.tests for stage in STAGES if stage.name == "syncs")),
     _soak("oracle", tests=("tests/oracle",)),
     *((_soak("hive", command=_python("-m", "tests.oracle.hive", str(HIVE))),) if HIVE.is_dir() else ()),
     _soak(
@@ -51,7 +52,8 @@ SOAK = (
     _soak("servers", tests=("tests/acceptance",)),
     _soak("spark", tests=("tests/capture",)),
     _soak("api", tests=("tests/api",)),
-    _soak("examples", tests=("tests/examples", "tests/acceptance/test_flights.py")),
+    _soak("examples", tests=("tests/examples",)),
+    _soak("flights", tests=("tests/acceptance/test_flights.py", "tests/examples/flights")),
     _soak("hostile", tests=("tests/acceptance/test_hostile_commands.py",)),
     _soak("page", command=script("browse-web")),
     _soak("programs", tests=("tests/contract/test_programs_in_docs.py",)),
