@@ -229,6 +229,9 @@ def test_questions_that_cannot_be_answered(client: Any) -> None:
     assert client.get("/api/v2/why", run=RUN.format(1)).status_code == 400
     assert client.get(f"/api/v2/runs/{RUN.format(1)}/diff/{RUN.format(1)}").status_code == 400
     assert client.get("/api/v2/why/failing", since=NOW.isoformat(), until=at(0)).status_code == 400
+    for far in ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"):
+        for name in ("since", "until"):
+            assert client.get("/api/v2/why/failing", **{name: far}).status_code in (200, 400)
 
 
 def test_what_failing_jobs_share(client: Any, headwater: Any) -> None:

@@ -11,6 +11,7 @@ from headwater.answer.history import run_aspects
 from headwater.answer.lineage import node
 from headwater.answer.people.people import Words
 from headwater.errors import InvalidQuestion
+from headwater.model.moments import earlier
 from headwater.model.observation import Aspect, Kind, Observation
 from headwater.model.run import RunState
 from headwater.model.shared_traits import Finding, find_shared
@@ -72,11 +73,11 @@ class Failing(msgspec.Struct, kw_only=True):
 async def failing(database: Database, since: dt.datetime | None, until: dt.datetime | None = None) -> Failing:
     """Say what the jobs that failed between two times share; by default in the last day. Raises InvalidQuestion if `since` is not before `until`."""
     until = until or dt.datetime.now(dt.UTC)
-    since = since or until - _USUALLY_SINCE
+    since = since or earlier(until, _USUALLY_SINCE)
     if since >= until:
         raise InvalidQuestion("`since` must be before `until`", parameter="since")
     async with database.snapshot() as connection:
-        drawn = await store.latest_of_outcomes(connection, since, since - _GOOD_FOR, until, _MOST_JOBS)
+        drawn = await store.latest_of_outcomes(connection, since, earlier(since, _GOOD_FOR), until, _MOST_JOBS)
         found = await run_aspects.load(connection, drawn.runs, steps=0)
         names = await node_store.by_ids(
             connection,

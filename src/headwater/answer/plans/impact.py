@@ -21,7 +21,7 @@ from headwater.entities.time import ranges
 from headwater.entities.time.calendar import Calendar
 from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidQuestion, NotFound
-from headwater.model.moments import aware
+from headwater.model.moments import aware, later
 from headwater.store.database import Connection, Database
 from headwater.store.status import status as store
 
@@ -248,7 +248,7 @@ def _periods(how: ProducerRuns, asked: AskedImpact) -> Ordinals:
             field="execution_date",
         )
     found = how.calendar.covering(
-        aware(start), aware(end) if end is not None else aware(start) + dt.timedelta(seconds=1)
+        aware(start), aware(end) if end is not None else later(aware(start), dt.timedelta(seconds=1))
     )
     if not found:
         raise InvalidQuestion("the interval is empty; send an end after its start", field="end")

@@ -14,6 +14,7 @@ from headwater.entities.declaration.stored_declarations import StoredDeclaration
 from headwater.entities.needs.columns import ALL, Carried, Columns, Dataset, JobColumns, Way, named, unknown
 from headwater.errors import InvalidStatus
 from headwater.model.identity import Identity
+from headwater.model.moments import earlier
 from headwater.model.names import DatasetName
 from headwater.store.database import Connection
 from headwater.store.events import server_state
@@ -44,7 +45,7 @@ async def restricted(
     of the time when the instances were produced, or if the columns reach too many datasets.
     """
     state = await server_state.read(connection)
-    if state.log_dropped_before and (since is None or since - _APART < state.log_dropped_before):
+    if state.log_dropped_before and (since is None or earlier(since, _APART) < state.log_dropped_before):
         raise InvalidStatus(
             f"column lineage from before {state.log_dropped_before:%Y-%m-%d %H:%M} was dropped by retention, and some of these instances are older; "
             "leave out the columns to mark everything that used these instances",
@@ -140,7 +141,7 @@ async def _followed(connection: Connection, carried: Carried, since: dt.datetime
             raise InvalidStatus(
                 f"these columns flow into more than {_MOST:,} datasets; leave out the columns to mark everything that used these instances"
             )
-        found = await column_flow.written_from(connection, some, None if since is None else since - _APART)
+        found = await column_flow.written_from(connection, some, None if since is None else earlier(since, _APART))
         carried.learn({id_: [JobColumns(one.dataset, _ways(one)) for one in every] for id_, every in found.items()})
 
 
