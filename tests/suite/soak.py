@@ -12,6 +12,8 @@ from tests.suite.stages import ROOT, STAGES, Stage, script
 LIMIT = 1800.0
 HIVE = ROOT / ".tools" / "hive"
 """q.out files of Apache Hive, where they are brought by hand (tests/oracle/hive.py)."""
+LAKE = "tests/capture/spark/test_lake.py"
+"""Delta and Iceberg, which have an environment of their own."""
 ENVIRONMENT = {"SUITE_SCALE": "full", "HYPOTHESIS_PROFILE": "drawn"}
 
 
@@ -51,6 +53,10 @@ SOAK = (
     ),
     _soak("servers", tests=("tests/acceptance",)),
     _soak("spark", tests=("tests/capture",)),
+    *(
+        _soak(f"spark-{line}", command=script("spark-versions", line, "--", "tests/capture/spark", "--ignore", LAKE))
+        for line in ("3.5", "4.0", "4.1")
+    ),
     _soak("api", tests=("tests/api",)),
     _soak("examples", tests=("tests/examples",)),
     _soak("flights", tests=("tests/acceptance/test_flights.py", "tests/examples/flights")),

@@ -109,6 +109,7 @@ STAGES = (
     Stage("api", tests=("tests/api",), after=("page",), least=1419),
     Stage("store", tests=("tests/store",), after=("rabbitmq",), least=878),
     Stage("capture", tests=("tests/capture",), after=("java",), least=150),
+    Stage("spark-versions", command=script("spark-versions"), after=("java", "lake")),
     Stage("oracle", tests=("tests/oracle",), after=("corpus", "java"), least=18),
     Stage(
         "api-workers",

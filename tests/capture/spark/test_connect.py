@@ -16,7 +16,7 @@ from typing import Any
 
 import pyspark
 import pytest
-from test_cases import CASES, NAMES, run, told
+from test_cases import CASES, LINE, NAMES, run, told
 
 from conftest import Kept
 from headwater.capture.spark import environment
@@ -37,7 +37,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a Spark Connect server, started as PySpark's own script does."""
+    """The address of a Spark Connect server, started as `sbin/start-connect-server.sh` does it, which not every PySpark has."""
     folder = tmp_path_factory.mktemp("connect")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -53,35 +53,29 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
     }
     confs = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+    # PySpark 3.5 has no server: Spark fetches it.
+    fetched = ["--packages", f"org.apache.spark:spark-connect_2.12:{pyspark.__version__}"] if LINE < (4, 0) else []
     command = [
-        "bash",
-        str(HOME / "sbin/start-connect-server.sh"),
-        "--master",
-        "local[2]",
-        "--driver-memory",
-        "1g",
-        *confs,
-    ]
-    env = {
-        **os.environ,
-        "SPARK_NO_DAEMONIZE": "1",
-        "SPARK_HOME": str(HOME),
-        "SPARK_LOG_DIR": str(folder),
-        "SPARK_PID_DIR": str(folder),
-    }
+        str(HOME / "bin/spark-submit"), "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
+        "--master", "local[2]", "--driver-memory", "1g", *fetched, *confs, "spark-internal",
+    ]  # fmt: skip
+    env = {**os.environ, "SPARK_HOME": str(HOME)}
     with (folder / "log").open("wb") as log:
         server = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log, start_new_session=True)
     try:
         deadline = time.monotonic() + 90
-        while time.monotonic() < deadline and server.poll() is None:
+        while True:
+            if server.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError((folder / "log").read_text(errors="replace"))
             with socket.socket() as tried:
                 if tried.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.2)
         yield f"sc://127.0.0.1:{port}"
     finally:
-        os.killpg(server.pid, signal.SIGTERM)
-        server.wait(30)
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGTERM)
+            server.wait(30)
 
 
 @pytest.fixture(scope="module")
