@@ -11,6 +11,6 @@ made.select(
     F.col("who.old").alias("old"),
     F.col("list")[0]["n"].alias("first"),
     F.col("list.i").alias("ids"),
-    F.expr("transform(list, x -> named_struct('m', x.n))[0].m").alias("turned"),
+    F.transform("list", lambda x: F.named_struct(F.lit("m"), x["n"]))[0]["m"].alias("turned"),
     F.explode("list").alias("one"),
 ).select("*", F.col("one.i").alias("exploded")).write.parquet(f"{out}/out")
