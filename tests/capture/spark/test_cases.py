@@ -15,11 +15,18 @@ import pytest
 from headwater.capture.spark.emission import UNSEEN
 
 CASES = Path(__file__).parents[2] / "cases" / "spark"
-LINE = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
+
+
+def line(version: str) -> tuple[int, ...]:
+    """The line of Spark that a version is of."""
+    return tuple(int(part) for part in version.split(".")[:2])
+
+
+LINE = line(pyspark.__version__)
 NAMES = sorted(
     path.name.removesuffix(".expected.json")
     for path in CASES.glob("*.expected.json")
-    if tuple(map(int, json.loads(path.read_text()).get("since", "3.5").split("."))) <= LINE
+    if line(json.loads(path.read_text()).get("since", "3.5")) <= LINE
 )
 pytestmark = [
     pytest.mark.spark,

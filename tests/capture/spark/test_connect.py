@@ -1,6 +1,7 @@
 """The same programs through Spark Connect: a real server, a client without a JVM, and the lineage that the session with a JVM has.
 
-tests/cases/connect.json names what differs, and why: events by case, or the reason that a case is no program for Spark Connect.
+tests/cases/connect.json names what differs, and why: events by case, the line of Spark that brought it to Spark Connect, or the reason that a case is
+no program for it.
 """
 
 import json
@@ -16,7 +17,7 @@ from typing import Any
 
 import pyspark
 import pytest
-from test_cases import CASES, LINE, NAMES, run, told
+from test_cases import CASES, LINE, NAMES, line, run, told
 
 from conftest import Kept
 from headwater.capture.spark import environment
@@ -27,6 +28,7 @@ DIFFERENT = json.loads((CASES.parent / "connect.json").read_text())
 HOME = Path(pyspark.__file__).parent
 pytestmark = [
     pytest.mark.spark,
+    pytest.mark.since("4.0"),  # PySpark 3.5 brings no server
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -53,11 +55,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
     }
     confs = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
-    # PySpark 3.5 has no server: Spark fetches it.
-    fetched = ["--packages", f"org.apache.spark:spark-connect_2.12:{pyspark.__version__}"] if LINE < (4, 0) else []
     command = [
         str(HOME / "bin/spark-submit"), "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
-        "--master", "local[2]", "--driver-memory", "1g", *fetched, *confs, "spark-internal",
+        "--master", "local[2]", "--driver-memory", "1g", *confs, "spark-internal",
     ]  # fmt: skip
     env = {**os.environ, "SPARK_HOME": str(HOME)}
     with (folder / "log").open("wb") as log:
@@ -146,7 +146,15 @@ _TAKEN = (
 
 
 @pytest.mark.parametrize(
-    "name", suite_takes([name for name in NAMES if "never" not in DIFFERENT.get(name, {})], _TAKEN)
+    "name",
+    suite_takes(
+        [
+            name
+            for name in NAMES
+            if "never" not in (different := DIFFERENT.get(name, {})) and line(different.get("since", "3.5")) <= LINE
+        ],
+        _TAKEN,
+    ),
 )
 def test_as_with_a_jvm(
     name: str, remote: Any, watched: Any, events: Kept, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -182,7 +190,7 @@ address, folder = sys.argv[1:]
 spark = SparkSession.builder.remote(address).appName("nightly").getOrCreate()
 spark.range(3).withColumn("k", F.col("id") + 1).write.parquet(f"{folder}/in")
 # Of a server in the program itself PySpark asks for minutes after its end, where there was a second session.
-other = spark if address.startswith("local") else spark.newSession()
+other = spark if address.startswith("local") or not hasattr(spark, "newSession") else spark.newSession()
 other.read.parquet(f"{folder}/in").groupBy("k").agg(F.sum("id").alias("s")).write.parquet(f"{folder}/out")
 if other is not spark:
     other.stop()

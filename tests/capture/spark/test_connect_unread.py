@@ -35,6 +35,7 @@ def collected(command: commands_pb2.Command) -> Coverage:
     return application.coverage
 
 
+@pytest.mark.since("4.1")
 def test_a_pipeline_that_runs_is_said() -> None:
     command = commands_pb2.Command()
     command.pipeline_command.define_flow.flow_name = "one"
@@ -44,6 +45,7 @@ def test_a_pipeline_that_runs_is_said() -> None:
     assert "pipeline" in one.why
 
 
+@pytest.mark.since("4.0")
 def test_a_model_that_is_saved_is_said() -> None:
     command = commands_pb2.Command()
     command.ml_command.fetch.SetInParent()
@@ -53,6 +55,7 @@ def test_a_model_that_is_saved_is_said() -> None:
     assert "model" in one.why
 
 
+@pytest.mark.since("4.0")
 def test_merge_into_names_its_target_and_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
     def located(self: Any, parts: list[str]) -> Located:
         return Located(Dataset("file", f"/lake/{parts[-1]}", []), [], ["id"])

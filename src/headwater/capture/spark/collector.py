@@ -106,7 +106,7 @@ class Collector:
         # RDDs and models that the program saves now, by the run: begun and ended on the program's thread.
         self.saving: dict[str, Query] = {}
         self._said: set[str] = set()
-        self.rdd_reads = RDDReads(application)
+        self.rdd_reads = RDDReads(application, self.predictions.inside)
         self._beat_at = time.monotonic()
 
     def take(self, kind: str, happening: Any, *, over: bool = False) -> bool:

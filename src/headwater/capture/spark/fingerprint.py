@@ -96,6 +96,12 @@ def _hash(columns: list[tuple[Column, Any]], seed: int) -> Column:
     return F.xxhash64(F.lit(seed).cast("bigint"), *values, *masks)
 
 
+def _is_collated(kind: Any) -> bool:
+    """Return whether strings of a type may be equal though they are spelt otherwise. Before Spark 4 there was no such type."""
+    is_binary = getattr(kind, "isUTF8BinaryCollation", None)
+    return is_binary is not None and not is_binary()
+
+
 def _say(column: Column, kind: Any, seed: int, values: list[Column], nulls: list[Column]) -> None:
     """Add the hash inputs of one value: the value if it is not null, and a flag if it may be null."""
     from pyspark.sql import functions as F  # noqa: N812
@@ -120,7 +126,7 @@ def _say(column: Column, kind: Any, seed: int, values: list[Column], nulls: list
         )
         values.append(F.array_size(entries))
         values.append(F.array_sort(entries))
-    elif isinstance(kind, T.StringType) and not kind.isUTF8BinaryCollation():
+    elif isinstance(kind, T.StringType) and _is_collated(kind):
         values.append(column.cast("binary"))  # as spelled, not as compared
     elif type(kind).__name__ in {"VariantType", "GeometryType", "GeographyType"}:
         raise InvalidQuestion(

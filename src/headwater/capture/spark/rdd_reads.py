@@ -1,21 +1,23 @@
 """Report RDDs that the program takes to the driver, as reads of the application. Its thread only notes them; capture's own looks at them."""
 
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from headwater.capture.spark import analysis, datasets, emission
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.application import Application
-from headwater.capture.spark.datasets import Leaves
+from headwater.capture.spark.datasets import Dataset, Leaves
 
 _MOST_WAITING = 1000
 
 
 class RDDReads:
-    """The RDDs that an application took to its driver."""
+    """The RDDs that an application took to its driver, but for what is `inside` a model, which is reported whole."""
 
-    def __init__(self, application: Application) -> None:
+    def __init__(self, application: Application, inside: Callable[[Dataset], bool]) -> None:
         self._application = application
+        self._inside = inside
         self._waiting: deque[tuple[Any, int]] = deque()
         self._looked_at: set[int] = set()
 
@@ -36,7 +38,8 @@ class RDDReads:
                     continue
                 self._looked_at.add(number)
                 found = Leaves()
-                found.by_key["rdd"] = datasets.of_rdd(jrdd.rdd(), found.coverage)
+                read_from = datasets.of_rdd(jrdd.rdd(), found.coverage)
+                found.by_key["rdd"] = [one for one in read_from if not self._inside(one)]
                 found.coverage.through_function += bool(found.by_key["rdd"])
                 self._application.coverage.add(found.coverage)
                 read = Analysis(found, warnings=[analysis.UNSEEN], opaque=True)

@@ -3,7 +3,8 @@ mistakes at once. An invalid field counts as absent.
 """
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from headwater.entities.declaration.document import Part, Place, Problem
 from headwater.entities.time.durations import Length, length
@@ -24,8 +25,13 @@ class Fields:
         """Note one more problem."""
         self.problems.append(Problem(*place, f"{self.who}: {message}" if self.who else message))
 
-    def mapping(self, part: Part, what: str, known: Sequence[str]) -> dict[str, Part]:
-        """Return the fields of a mapping, without unknown words, each of which is noted. Words with nothing after them are left out too."""
+    def mapping(
+        self, part: Part, what: str, known: Sequence[str], others: Mapping[str, str] = MappingProxyType({})
+    ) -> dict[str, Part]:
+        """Return the fields of a mapping, without unknown words, each of which is noted. Words with nothing after them are left out too.
+
+        `others`: words that people bring from other tools, with what is written here instead.
+        """
         if not isinstance(part.value, dict):
             self.note(part.place, f"{what} {describe_part(part)} is no mapping; it has {', '.join(known)}")
             return {}
@@ -33,6 +39,7 @@ class Fields:
             if word not in known:
                 near = difflib.get_close_matches(word, known, 1)
                 hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+                hint = f"write {others[word]}" if word in others else hint
                 self.note(part.keys.get(word, part.place), f"{what} has no {describe_part(Part(word))}; {hint}")
         return {word: each for word, each in part.value.items() if word in known and each.value is not None}
 

@@ -26,6 +26,18 @@ WORDS = (
     "stored_in", "owner", "owners", "tags", "tier", "due", "retention", "frozen", "transparent", "renamed_from",
 )  # fmt: skip
 
+# What other tools call the same.
+_ELSEWHERE = {
+    **dict.fromkeys(("schedule", "cadence", "frequency", "interval", "grain", "partitions"), "`period: day`"),
+    **dict.fromkeys(("start", "starts", "start_date", "from"), "`period: {every: day, from: 2024-01-01}`"),
+    **dict.fromkeys(("needs", "inputs", "upstream", "upstreams", "dependencies", "deps"), "`depends_on: [NAME]`"),
+    **dict.fromkeys(("timezone", "tz"), "`period: {every: day, tz: Europe/Paris}`"),
+    **dict.fromkeys(("sla", "deadline", "expected_by"), "`due: 6h`"),
+    **dict.fromkeys(("team", "product"), "`tags: {team: NAME}`"),
+    **dict.fromkeys(("job", "jobs", "task", "producer"), "`produced_by: airflow://HOST/DAG/TASK`"),
+    **dict.fromkeys(("dataset", "table", "location", "path"), "`stored_in: NAMESPACE NAME`"),
+}
+
 
 def read(text: str | bytes, file: str) -> list[EntityDeclaration]:
     """The entities of one text, in its order; `file` is what messages call it. None of them is compared with another: that is `whole`.
@@ -91,7 +103,7 @@ def entity(part: Part, problems: list[Problem]) -> EntityDeclaration | None:
             named.place if named else part.place,
             "this is no name: letters, digits and _ . : @ $ + - are, up to 200, the first a letter, digit or _",
         )
-    said = fields.mapping(part, "it", WORDS)
+    said = fields.mapping(part, "it", WORDS, _ELSEWHERE)
     for one, other in (("entity", "name"), ("owner", "owners")):
         if one in said and other in said:
             fields.note(said[other].place, f"{other} is another word for {one}; leave one out")
