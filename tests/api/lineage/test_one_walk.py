@@ -289,3 +289,42 @@ def test_a_version_is_one_node_from_each_end(client: Any) -> None:
             assert len(ask(client, ends[end], to=to)["paths"]) == 1, (end, to)
             assert len(ask(client, to, to=ends[end])["paths"]) == 1, (to, end)
     assert ask(client, "file:/raw", to=item)["paths"] == ask(client, item, to="file:/raw")["paths"] != []
+
+
+def test_each_of_several_items_is_its_own_version(client: Any) -> None:
+    """A run writes three parts of one dataset, two of them equal: an item and the version with its content are one node, and what used another is no
+    part of its lineage. Two equal parts share a version, which is neither of them.
+    """
+    contents = {1: "xxh3-128:aa", 2: "xxh3-128:bb", 3: "xxh3-128:bb"}
+
+    def part(number: int, side: str) -> dict[str, Any]:
+        one = dataset("/hours", version=facet(datasetVersion=contents[number]))
+        return one | {side: {"headwater_item": facet(id=ITEM.format(number), fingerprint=contents[number])}}
+
+    send(
+        client,
+        [
+            run_event("COMPLETE", 1, "cut", ["/raw"], [part(number, "outputFacets") for number in contents]),
+            *(
+                run_event("COMPLETE", 10 + number, f"use {number}", [part(number, "inputFacets")], [f"/out {number}"])
+                for number in contents
+            ),
+        ],
+    )
+    cut = ask(client, RUN.format(1), direction="downstream")
+    written = [one for one in cut["nodes"] if one["type"] == "VERSION" and one["hop"] == 1 and one["version_id"]]
+    assert sorted((one.get("item") or "", one["external_version"]) for one in written) == [
+        ("", contents[2]),
+        *((ITEM.format(number), contents[number]) for number in contents),
+    ]
+    first = next(one for one in written if one.get("item") == ITEM.format(1))
+    shared = next(one for one in written if not one.get("item"))
+    used = {
+        end: {one["job"] for one in ask(client, id_, direction="downstream")["nodes"] if one["type"] == "RUN"}
+        for end, id_ in {
+            "item": ITEM.format(1), "version": first["version_id"], "other": ITEM.format(2), "shared": shared["version_id"],
+        }.items()
+    }  # fmt: skip
+    assert used["item"] == used["version"] == {"job:test:use 1"}
+    assert used["other"] == {"job:test:use 2"}
+    assert used["shared"] == {"job:test:use 2", "job:test:use 3"}

@@ -127,7 +127,11 @@ async def edges_among(connection: Connection, ids: Collection[uuid.UUID]) -> lis
 
 
 async def versions_of(connection: Connection, ids: Collection[uuid.UUID]) -> list[tuple[uuid.UUID, bool, VersionRow]]:
-    """Return (item or content, whether its run wrote nothing else to the dataset, the version that it was written in)."""
+    """Return (item or content, whether it is all of the version, the version that it was written in).
+
+    It is all of the version whose external version is its own, if no other item of the run has that, and of any if its run wrote nothing else to the
+    dataset.
+    """
     if not ids:
         return []
     rows = await sqlfile.load("lineage/correlation")["versions_of"].many(connection, ids=list(ids))

@@ -62,33 +62,58 @@ select e.parent_id, e.child_id, e.weight, e.role, e.refused, e.at from unnest(%(
 join correlation_edges e on e.parent_id = p.id join unnest(%(ids)b::uuid[]) as c (id) on c.id = e.child_id order by 1, 2
 
 -- name: versions_of :many
--- The versions that these items and contents were written in, and whether each is all that its run wrote to the dataset: counted once for a run,
--- not for each item.
+-- The versions that these items and contents were written in, and whether each is all that the version has. A version with an item's own external
+-- version is that item's alone; an item without such a one is in all versions that its run wrote of the dataset. Counted once for a run, not for each item.
 with written as materialized (
-  select i.id, i.dataset_id, w.id as writer, w.run_id, w.job_id
+  select i.id, i.dataset_id, i.external_version, w.id as writer, w.run_id, w.job_id
   from unnest(%(ids)b::uuid[]) as k (id) join correlation_items i on i.id = k.id
   join correlation_edges e on e.child_id = i.id and e.role = 2 and not e.refused
   join correlation_items w on w.id = e.parent_id and w.kind = 'RUN'
+), alike as materialized (
+  select i.id as item, v.id as version from written i
+  join dataset_versions v on v.run_id = i.run_id and v.job_id = i.job_id and v.dataset_id = i.dataset_id and v.external_version = i.external_version
+  where v.external_version <> ''
 ), several as materialized (
-  select x.parent_id as writer, s.dataset_id from (select distinct writer from written) r
+  select x.parent_id as writer, s.dataset_id, s.external_version, count(*) as alike, sum(count(*)) over (partition by x.parent_id, s.dataset_id) as altogether
+  from (select distinct writer from written) r
   join correlation_edges x on x.parent_id = r.writer and x.role = 2 join correlation_items s on s.id = x.child_id
-  group by 1, 2 having count(*) > 1
-)
-select i.id, many.writer is null,
-       v.id, coalesce(c.canonical_id, v.dataset_id), v.run_id, v.job_id, v.external_version, v.declared, v.first_at, v.written_at, v.lifecycle, v.rows, v.bytes, v.files
-from written i left join several many on many.writer = i.writer and many.dataset_id = i.dataset_id
-join dataset_versions v on v.run_id = i.run_id and v.job_id = i.job_id and v.dataset_id = i.dataset_id
-left join dataset_canonical c on c.dataset_id = v.dataset_id
-where not (v.external_version = '' and exists (
+  group by 1, 2, 3
+), pairs (item, version, own) as (
+  select item, version, true from alike
+  union all
+  select i.id, v.id, false from written i
+  join dataset_versions v on v.run_id = i.run_id and v.job_id = i.job_id and v.dataset_id = i.dataset_id
+  where not exists (select from alike k where k.item = i.id) and not (v.external_version = '' and exists (
     select 1 from dataset_versions s where s.run_id = v.run_id and s.job_id = v.job_id and s.dataset_id = v.dataset_id and s.external_version <> ''))
+)
+select i.id, coalesce(n.altogether = 1 or p.own and n.alike = 1, true),
+       v.id, coalesce(c.canonical_id, v.dataset_id), v.run_id, v.job_id, v.external_version, v.declared, v.first_at, v.written_at, v.lifecycle, v.rows, v.bytes, v.files
+from written i join pairs p on p.item = i.id
+join dataset_versions v on v.id = p.version and v.run_id = i.run_id and v.job_id = i.job_id
+left join several n on n.writer = i.writer and n.dataset_id = i.dataset_id and n.external_version is not distinct from i.external_version
+left join dataset_canonical c on c.dataset_id = v.dataset_id
 order by i.id, v.written_at, v.id
 
 -- name: written_in :many
--- The items and contents that were written in these versions: (version, item or content).
-select v.id, i.id from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.id = k.id
-join correlation_items w on w.run_id = v.run_id and w.job_id = v.job_id and w.kind = 'RUN'
-join correlation_edges e on e.parent_id = w.id and e.role = 2 and not e.refused
-join correlation_items i on i.id = e.child_id and i.dataset_id = v.dataset_id order by 1, 2
+-- The items and contents that were written in these versions: (version, item or content). As above.
+with asked as materialized (
+  select v.id, v.run_id, v.job_id, v.dataset_id from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.id = k.id
+), items as materialized (
+  select i.id, i.external_version, a.run_id, a.job_id, a.dataset_id
+  from (select distinct run_id, job_id, dataset_id from asked) a
+  join correlation_items w on w.run_id = a.run_id and w.job_id = a.job_id and w.kind = 'RUN'
+  join correlation_edges e on e.parent_id = w.id and e.role = 2 and not e.refused
+  join correlation_items i on i.id = e.child_id and i.dataset_id = a.dataset_id
+), alike as materialized (
+  select i.id as item, v.id as version from items i
+  join dataset_versions v on v.run_id = i.run_id and v.job_id = i.job_id and v.dataset_id = i.dataset_id and v.external_version = i.external_version
+  where v.external_version <> ''
+)
+select a.id, k.item from asked a join alike k on k.version = a.id
+union
+select a.id, i.id from asked a join items i on i.run_id = a.run_id and i.job_id = a.job_id and i.dataset_id = a.dataset_id
+where not exists (select from alike k where k.item = i.id)
+order by 1, 2
 
 -- name: lock :exec
 -- One writer at a time looks after the closure; each sees what the one before it left. From here on nothing is cut short by its time: what an
