@@ -142,13 +142,18 @@ def test_columns_are_chosen_by_whole_names(spark):
         rows_fingerprint(frame, "d")
 
 
-def test_what_cannot_be_is_said(spark):
+def test_a_stream_cannot_be_fingerprinted(spark):
     with pytest.raises(InvalidQuestion, match="stream"):
         rows_fingerprint(spark.readStream.format("rate").load())
+
+
+@pytest.mark.since("4.0")
+def test_a_variant_cannot_be_fingerprinted(spark):
     with pytest.raises(InvalidQuestion, match="variant"):
         rows_fingerprint(spark.sql("select parse_json('1') as v"))
 
 
+@pytest.mark.since("4.0")
 def test_strings_count_as_they_are_spelt(spark):
     frame = spark.sql("select 'a' collate UTF8_LCASE as s")
     assert rows_fingerprint(frame).text != rows_fingerprint(spark.sql("select 'A' collate UTF8_LCASE as s")).text

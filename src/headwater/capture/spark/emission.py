@@ -3,6 +3,7 @@
 Contract: docs/explanation/capture-events.md. Takes values and does not access Spark.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -19,6 +20,7 @@ from headwater.capture.spark.statistics import Metrics, Scan, Statistics
 from headwater.client import context, event
 
 # The description of a transformation by a pandas function, a typed map or a script.
+_CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
 UNSEEN = "all columns that the function is given: its inside is not seen"
 Facets = dict[str, Any]
 Offset = dict[str, Any]
@@ -75,7 +77,11 @@ def warnings(texts: list[str]) -> Facets:
 
 
 def error(message: str, stack: str) -> Facets:
+    """Return the facet of a failure: its first line, with that of its last cause where it lacks it, and the beginning of the stack."""
     first = message.strip().splitlines()[0] if message.strip() else "failed"
+    causes = _CAUSE.findall(f"{message}\n{stack}")
+    if causes and (causes[-1].partition(": ")[2] or causes[-1]) not in first:
+        first = f"{first} Caused by: {causes[-1][:2000]}"
     return {"errorMessage": event.error_message(first, stack[: 16 * 1024], "JAVA")}
 
 
