@@ -117,7 +117,12 @@ async def _part(connection: Connection, text: str) -> list[FoundObject]:
     if name in held.declared:
         datasets = (await homes(connection, held, [name]))[name]
         nodes = [row.node_id for row in (await node_store.by_ids(connection, datasets)).values()]
-        return _instances(held, name, part, nodes[0] if len(nodes) == 1 else None)
+        try:
+            return _instances(held, name, part, nodes[0] if len(nodes) == 1 else None)
+        except InvalidPeriod:
+            if found := await _versions(connection, await run_store.versions_by_name(connection, datasets, part)):
+                return found
+            raise
     hits = {hit.id: hit for hit in await node_store.ending_with(connection, name) if hit.type == "DATASET"}
     found = await _versions(connection, await run_store.versions_by_name(connection, hits, part))
     if found:

@@ -179,6 +179,44 @@ def test_one_version_and_what_to_go_back_to(client: Client) -> None:
     condemn(client, ("RUN", RUN.format(999)), status=404)
 
 
+def test_a_part_goes_back_to_what_it_was_itself(client: Client) -> None:
+    """Not to what the dataset's other parts were written with since. A number counts the snapshots of a whole table, whatever part a run wrote."""
+
+    def part(hour: str, content: str, item: int | None = None, name: str = "/parts") -> dict[str, Any]:
+        subset = {"type": "partition", "partitions": [{"identifier": hour, "dimensions": {"hour": hour}}]}
+        facets = {"subset": facet(outputCondition=subset)}
+        if item is not None:
+            id_ = f"0199c0de-2222-7000-8000-{item:012d}"
+            facets, name = {"headwater_item": facet(id=id_, fingerprint=content)}, f"{name}/hour={hour}"
+        return dataset(name, version=facet(datasetVersion=content)) | {"outputFacets": facets}
+
+    names = {hour: [f"xxh3-128:{hour}{number}" for number in (1, 2)] for hour in "abc"}
+    send(
+        client,
+        run_event("COMPLETE", 1, "load", ["/s"], [part("a", names["a"][0], 1), part("b", names["b"][0], 2)], at=at(1)),
+        run_event("COMPLETE", 2, "load", ["/s"], [part("b", names["b"][1], 3), part("c", names["c"][0], 4)], at=at(2)),
+        run_event("COMPLETE", 3, "load", ["/s"], [part("a", names["a"][1], 5)], at=at(3)),
+        *(
+            run_event("COMPLETE", 10 + n, "copy", ["/s"], [part(hour, f"etag-{n}", name="/etags")], at=at(n))
+            for n, hour in enumerate("aba")
+        ),
+        *(
+            run_event("COMPLETE", 20 + n, "snap", ["/s"], [part(hour, str(n), name="/snapshots")], at=at(n))
+            for n, hour in enumerate("aba")
+        ),
+    )
+    found = {
+        one["external_version"]: one["right_before"]
+        for number in (2, 3, 11, 12, 22)
+        for one in condemn(client, ("RUN", RUN.format(number)), dry_run=True)["reads"]["versions"]
+        if one["current"]
+    }
+    assert found == {
+        names["b"][1]: names["b"][0], names["c"][0]: None, names["a"][1]: names["a"][0],
+        "etag-1": None, "etag-2": "etag-0", "2": "1",
+    }  # fmt: skip
+
+
 def test_a_content_and_the_steps_that_read_it(client: Client) -> None:
     """One delivered file reaches everything; one series only its sum and the descendants of that; the weather nothing."""
     told = tell(client, "flow")

@@ -93,7 +93,7 @@ async def unconfirmed(connection: Connection, ids: Collection[uuid.UUID]) -> set
 async def before(
     connection: Connection, ids: Collection[uuid.UUID], wrong: Collection[uuid.UUID]
 ) -> dict[uuid.UUID, Earlier]:
-    """Return for each of these versions the last one before it that is not wrong and has a name in its storage."""
+    """Return for each of these versions the last one before it of the same part that is not wrong and has a name in its storage."""
     if not ids:
         return {}
     rows = await sqlfile.load(_QUERIES)["before"].many(connection, ids=list(ids), wrong=list(wrong))

@@ -44,13 +44,40 @@ where (coalesce(own.state, 3) not in (4, 5) or v.checkpoint) and not exists (
     and n.written_at > v.written_at and n.lifecycle in ('OVERWRITE', 'CREATE', 'TRUNCATE', 'DROP') and coalesce(r.state, 3) not in (4, 5))
 
 -- name: before :many
--- The version that the dataset of each of these versions had before it, if that has a name to go back to.
-select k.id, p.id, p.external_version, p.written_at from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.id = k.id
+-- The version that the dataset of each of these versions had before it, if that has a name to go back to. Where a version is the content of one part, as an item
+-- says, that of the same part. Else one of a part that both wrote, if both wrote parts; but a number counts the snapshots of a whole table.
+with wanted as materialized (
+  select v.id, v.dataset_id, v.run_id, v.job_id, v.external_version, v.written_at from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.id = k.id
+), own as materialized (
+  select v.id, v.dataset_id, v.written_at, case when count(distinct i.part) = 1 then min(i.part) end as part
+  from wanted v join correlation_items i on i.external_version = v.external_version and i.dataset_id = v.dataset_id and i.kind = 'ITEM' and i.part is not null
+  join correlation_items w on w.run_id = v.run_id and w.job_id = v.job_id and w.kind = 'RUN'
+  join correlation_edges e on e.parent_id = w.id and e.child_id = i.id and e.role = 2 and not e.refused
+  group by 1, 2, 3
+), earlier as materialized (
+  select distinct p.dataset_id, p.part, n.id, n.external_version, n.written_at
+  from (select distinct dataset_id from own) d join dataset_versions n on n.dataset_id = d.dataset_id and n.external_version <> ''
+  left join runs r on r.run_id = n.run_id and r.job_id = n.job_id
+  join correlation_items i on i.external_version = n.external_version and i.dataset_id = n.dataset_id and i.kind = 'ITEM'
+  join (select distinct dataset_id, part from own) p on p.dataset_id = i.dataset_id and p.part = i.part
+  where coalesce(r.state, 3) not in (4, 5) and not n.id = any(%(wrong)b::uuid[])
+)
+(select distinct on (o.id) o.id, e.id, e.external_version, e.written_at from own o
+ join earlier e on e.dataset_id = o.dataset_id and e.part = o.part and e.written_at < o.written_at order by o.id, e.written_at desc, e.id)
+union all
+select v.id, p.id, p.external_version, p.written_at from wanted v
+cross join lateral (
+  select array_agg(s.part) as parts from report_subsets s
+  where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out') mine
 cross join lateral (
   select n.id, n.external_version, n.written_at from dataset_versions n left join runs r on r.run_id = n.run_id and r.job_id = n.job_id
+  cross join lateral (
+    select array_agg(s.part) as parts from report_subsets s
+    where s.job_id = n.job_id and s.report_id = n.run_id and s.dataset_id = n.dataset_id and s.direction = 'out') other
   where n.dataset_id = v.dataset_id and n.written_at < v.written_at and n.external_version <> '' and coalesce(r.state, 3) not in (4, 5)
-    and not n.id = any(%(wrong)b::uuid[])
+    and not n.id = any(%(wrong)b::uuid[]) and (v.external_version ~ '^[0-9]+$' or mine.parts is null or other.parts is null or mine.parts && other.parts)
   order by n.written_at desc, n.id limit 1) p
+where not exists (select from own o where o.id = v.id)
 
 -- name: item_readers :many
 -- Runs that read an item or a content that these runs wrote to these datasets, by their own events: (place, run, job). Where the version of a place is named by
