@@ -217,6 +217,24 @@ def test_a_part_goes_back_to_what_it_was_itself(client: Client) -> None:
     }  # fmt: skip
 
 
+def test_a_part_that_was_written_again_leaves_the_others_as_they_are(client: Client) -> None:
+    """A run writes three parts, each with a content of its own; another writes one of them again: two are still held, and the run is to be repeated."""
+
+    def part(hour: str, content: str, item: int) -> dict[str, Any]:
+        told = {"headwater_item": facet(id=f"0199c0de-2222-7000-8000-{item:012d}", fingerprint=content)}
+        return dataset(f"/parts/hour={hour}", version=facet(datasetVersion=content)) | {"outputFacets": told}
+
+    first = [part(hour, f"xxh3-128:{hour}1", n) for n, hour in enumerate("abc")]
+    send(
+        client,
+        run_event("COMPLETE", 1, "load", ["/s"], first, at=at(1)),
+        run_event("COMPLETE", 2, "load", ["/s"], [part("b", "xxh3-128:b2", 9)], at=at(2)),
+    )
+    found = condemn(client, ("RUN", RUN.format(1)), dry_run=True)["reads"]
+    assert {one["external_version"] for one in found["versions"] if one["current"]} == {"xxh3-128:a1", "xxh3-128:c1"}
+    assert [one["job"] for one in found["repeat"]] == ["job:test:load"]
+
+
 def test_a_content_and_the_steps_that_read_it(client: Client) -> None:
     """One delivered file reaches everything; one series only its sum and the descendants of that; the weather nothing."""
     told = tell(client, "flow")

@@ -13,14 +13,21 @@ select o.kind, o.ref, o.columns::text from incident_origins o join incidents i o
 
 -- name: current :many
 -- The places in the list of those of these versions that are what a dataset holds: their runs did not fail, or were streams that had written them before, and of no part that
--- they wrote has another such run written a later version. A version that is only declared replaces none that was seen. The dataset's names are an array, and
+-- they wrote has another such run written a later version; of several parts that a run wrote, an item's version is one. A version that is only declared replaces none that was seen. The dataset's names are an array, and
 -- not joined: before the first statistics of a new load a join reads all versions for each.
 select k.nr::int4 - 1 from unnest(%(ids)b::uuid[]) with ordinality as k (id, nr) join dataset_versions v on v.id = k.id
 left join dataset_canonical c on c.dataset_id = v.dataset_id
 left join runs own on own.run_id = v.run_id and own.job_id = v.job_id
 cross join lateral (
   select array_agg(s.part) as parts from report_subsets s
-  where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out') mine
+  where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out') whole
+cross join lateral (
+  select coalesce(case when cardinality(whole.parts) > 1 then (
+    select array_agg(i.part) from correlation_items i
+    join correlation_items w on w.run_id = v.run_id and w.job_id = v.job_id and w.kind = 'RUN'
+    join correlation_edges e on e.parent_id = w.id and e.child_id = i.id and e.role = 2 and not e.refused
+    where i.external_version = v.external_version and i.dataset_id = v.dataset_id and i.kind = 'ITEM' and i.part is not null)
+  end, whole.parts) as parts) mine
 where (coalesce(own.state, 3) not in (4, 5) or v.checkpoint) and not exists (
   select from dataset_versions n
   left join runs r on r.run_id = n.run_id and r.job_id = n.job_id
