@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headwater.capture.spark import datasets, rdds
+from headwater.capture.spark import datasets, origins, rdds
 
 pytestmark = [
     pytest.mark.spark,
@@ -30,6 +30,7 @@ def test_tables_rdds_and_what_fails(
 ) -> None:
     people = spark.table("people")
     made = people.rdd.map(lambda row: (row.id,)).toDF("id int")
+    origins._frames.clear()  # as of an RDD that the JVM made of a DataFrame: its files are followed
     both = made.join(people, "id")
     assert covered(kept, attachment, lambda: both.write.parquet(str(tmp_path / "a"))) == {
         "reads": 2, "traced": 1, "throughFunction": 1, "notSeen": 0, "reasons": [], "limits": [], "written": 1,
@@ -54,6 +55,9 @@ def test_an_input_that_is_no_file_is_said(spark: Any, attachment: Any, kept: Any
     url = "jdbc:derby:memory:coverage;create=true"
     spark.range(3).write.jdbc(url, "APP.N")
     made = spark.read.jdbc(url, "APP.N").rdd.map(tuple).toDF("n long")
+    found = covered(kept, attachment, lambda: made.write.parquet(str(tmp_path / "known")))
+    assert (found["reads"], found["throughFunction"]) == (1, 1)  # the DataFrame names its table
+    origins._frames.clear()
     found = covered(kept, attachment, lambda: made.write.parquet(str(tmp_path / "out")))
     assert (found["reads"], found["notSeen"]) == (1, 1)
     assert found["reasons"][0]["why"] == "it reads something else than files"

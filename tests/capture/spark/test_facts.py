@@ -239,3 +239,29 @@ def test_a_program_is_captured_without_a_line_of_code(launcher: str, ending: str
     if launcher == "spark-submit":
         assert events[0]["run"]["facets"]["parent"]["run"]["runId"] == "01890000-0000-7000-8000-000000000001"
         assert events[0]["job"]["namespace"] == "ns"
+
+
+@pytest.mark.filterwarnings("ignore:The return type of DataFrame.toJSON:UserWarning")
+def test_an_rdd_of_a_data_frame_names_what_the_data_frame_names(
+    spark: Any, attachment: Any, kept: Any, land: Path, tmp_path: Path
+) -> None:
+    """A single file, a folder of folders, a table: the same datasets as without the RDD."""
+    (tmp_path / "one.txt").write_text("a\n")
+    spark.range(2).write.parquet(str(tmp_path / "tree/deep"))
+    frames = {
+        "file": spark.read.text(str(tmp_path / "one.txt")),
+        "tree": spark.read.option("recursiveFileLookup", "true").parquet(str(tmp_path / "tree")),
+        "table": spark.table("people"),
+        "json": spark.read.text(str(tmp_path / "one.txt")),
+    }
+    named = {}
+    for name, frame in frames.items():
+        attachment.flush()
+        kept.events.clear()
+        frame.write.parquet(str(tmp_path / f"plain-{name}"))
+        rdd = frame.toJSON() if name == "json" else frame.rdd
+        rdd.map(str).saveAsTextFile(str(tmp_path / f"rdd-{name}"))
+        assert attachment.flush(10)
+        ends = [event for event in kept.events if event["eventType"] == "COMPLETE" and event["outputs"]]
+        named[name] = [sorted(one["name"] for one in event["inputs"]) for event in ends]
+    assert all(len(both) == 2 and both[0] == both[1] and both[0] for both in named.values()), named

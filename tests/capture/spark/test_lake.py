@@ -44,6 +44,13 @@ def test_spark_reads_at_each_version_what_was_written(lake: Statements) -> None:
         assert [lake.found[merged][version] for version in lake.history[merged]] == [16, 16, 14]
 
 
+def test_a_table_has_one_name_before_it_is_there_and_after_it_is_dropped(lake: Statements) -> None:
+    """Also the start of a run that makes a table, and the run that drops it, name the place."""
+    lines = (lake.folder / "events.ndjson").read_text().splitlines()
+    named = {(one["namespace"], one["name"]) for line in lines for one in json.loads(line)["outputs"]}
+    assert {one for one in named if one[0] != "file"} == set()
+
+
 def test_nothing_else_is_told(lake: Statements) -> None:
     """Spark's own queries, of the logs of Delta and for its checkpoints, belong to no query; nothing went wrong."""
     assert lake.trouble == []

@@ -113,6 +113,13 @@ def text_of(jplan: Any, config: Config) -> tuple[str, str]:
         return "", f"Spark does not write the plan as JSON: {type(error).__name__}: {str(error)[:200]}"
 
 
+def whole(sources: list[Dataset]) -> Analysis:
+    """Return datasets that a command reads whole, without a look at their columns."""
+    found = Leaves({"sources": sources})
+    found.coverage.through_function += 1
+    return Analysis(found, opaque=True)
+
+
 def tables_only(plans: Sequence[Any], catalog: Catalog, why: str) -> Analysis:
     """Return only the datasets that the leaves of plans name, without columns. `why`: the plans have no text."""
     found = Leaves()

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from headwater.capture.spark import config as configuration
-from headwater.capture.spark import models, saves
+from headwater.capture.spark import models, origins, saves
 from headwater.capture.spark.application import Application
 from headwater.capture.spark.collector import END, Collector
 from headwater.capture.spark.config import Config
@@ -112,6 +112,7 @@ class Attachment:
         self._inbox = Inbox(sc, config.queue)
         self._collector = Collector(sc._jvm, self._inbox.quiet, self._application, config, details)
         self.active = True
+        origins.follow()
         saves.follow(_collector_of)
         models.follow(_collector_of)
         self._thread = threading.Thread(

@@ -316,6 +316,8 @@ class Collector:
             execution.sql = execution.write.sql or _sql(janalyzed) or _sql(jquery)
         else:
             execution.sql = execution.write.sql or _sql(janalyzed)
+            if execution.write.sources:
+                execution.analysis = analysis.whole(execution.write.sources)
         if execution.write.foreach_batch and execution.analysis is not None:
             self._remember(execution.analysis)
         if execution.write.target is None:

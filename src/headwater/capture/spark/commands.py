@@ -5,11 +5,12 @@ Classes are known by name alone: Delta, Iceberg and Hive may be missing. Runs no
 
 import json
 from collections.abc import Callable
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import crossing, kafka, schema
+from headwater.capture.spark import crossing, iceberg, kafka, schema
 from headwater.capture.spark.datasets import Catalog, Dataset, delta, jdbc, relation, topics, v2_table, where_pair
 from headwater.capture.spark.plan import Node
 from headwater.model import names
@@ -22,6 +23,7 @@ class Write(msgspec.Struct):
     """The effect of a command. `query`/`jquery`: the plan whose output is written, in Python and in the JVM; None for plain DDL.
     `inner`: the plans that the command hides. `columns`: the target's, if only some of its rows are rewritten. `jtable`: the V2 table that it
     writes; `jname`: the name of one that does not exist yet. `facets`: further ones of the target.
+    `sources`: what it reads without a query.
     """
 
     target: Dataset | None
@@ -38,6 +40,7 @@ class Write(msgspec.Struct):
     jtable: Any = None
     jname: Any = None
     facets: dict[str, Any] = {}
+    sources: list[Dataset] = []
 
 
 def write(jcommand: Any, node: Node, catalog: Catalog) -> Write | None:
@@ -117,7 +120,23 @@ def _partitioned_by(table: Any) -> list[str]:
 def _load(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     """Handle LOAD DATA: files become a table's, or a partition's."""
     target = _located(catalog.location(jcommand.table()), "", catalog.symlink(node.fields.get("table")))
-    return Write(target, OVERWRITE if node.fields.get("isOverwrite") else "")
+    write = Write(target, OVERWRITE if jcommand.isOverwrite() else "")
+    write.sources = _loaded(jcommand, catalog)
+    return write
+
+
+def _loaded(jcommand: Any, catalog: Catalog) -> list[Dataset]:
+    """Return the files or the folder that LOAD DATA takes, made whole as Spark makes them. A pattern stands for the folder that it is in."""
+    whole = str(jcommand.path())
+    if ":" not in whole.split("/", 1)[0]:
+        files, home = "file://", str(Path.cwd())  # the driver's JVM runs in the same folder
+        if not jcommand.isLocal():
+            files = str(catalog.jsession.sessionState().newHadoopConf().get("fs.defaultFS")).rstrip("/")
+            home = f"/user/{catalog.jsession.sparkContext().sparkUser()}"
+        whole = (files if "://" in files else f"{files}//") + str(PurePosixPath(home, whole))
+    while any(sign in whole for sign in "*?[{"):
+        whole = whole.rsplit("/", 1)[0]
+    return [_located(whole)]
 
 
 def _source_insert(jcommand: Any, node: Node, catalog: Catalog) -> Write:
@@ -170,6 +189,8 @@ def _v2_new(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     if not where and owner == "spark_catalog":
         table, database = str(name.identifier().name()), identifier.rpartition(".")[0] or "default"
         where = table if symlink is None else catalog.location(_table_identifier(catalog, table, database))
+    elif not where:
+        where = iceberg.place(catalog, owner, identifier)
     target = _located(where, "", symlink) if where else Dataset(*symlink, []) if symlink else None
     lifecycle = OVERWRITE if node.kind.startswith("Replace") else CREATE
     return Write(target, lifecycle, _query(node), jcommand.query(), jname=name)
@@ -234,7 +255,9 @@ def _drop_v2(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     parts = [str(part) for part in child.identifier().namespace()]
     table = str(child.identifier().name())
     if (owner := str(child.catalog().name())) != "spark_catalog":
-        return Write(Dataset(catalog.namespace, ".".join([owner, *parts, table]), []), DROP)
+        name = (catalog.namespace, ".".join([owner, *parts, table]))
+        where = iceberg.place(catalog, owner, ".".join([*parts, table]))
+        return Write(_located(where, "", name) if where else Dataset(*name, []), DROP)
     jvm_identifier = _table_identifier(catalog, table, parts[-1] if parts else "default")
     symlink = (catalog.namespace, ".".join([*(parts or ["default"]), table]))
     return Write(_located(catalog.location(jvm_identifier), "", symlink), DROP)

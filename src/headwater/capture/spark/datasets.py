@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import crossing, kafka, rdds, schema, snapshots
+from headwater.capture.spark import crossing, expands, kafka, origins, plan, rdds, schema, snapshots
 from headwater.capture.spark.coverage import Coverage
 from headwater.capture.spark.plan import Node
 from headwater.model import names
@@ -19,7 +19,6 @@ from headwater.model import names
 # More root paths than this under one leaf (a glob over single files) are named by their folders.
 MOST_PATHS = 64
 _ID = re.compile(r"#(\d+)")
-_BARE = re.compile(r"^\w+#\d+L?$")
 SEPARATOR = "\x01"
 _NOWHERE = frozenset({"NoopTable", "MemoryStreamTable", "RateStreamTable", "ConsoleTable", "MemoryTable"})
 # Leaves that nothing outside of the program feeds.
@@ -153,6 +152,11 @@ def _remember(table: str, where: str) -> None:
     _REMEMBERED[table] = where
 
 
+def remembered(table: str) -> str:
+    """Return where a table was when it was last seen."""
+    return _REMEMBERED.get(table, "")
+
+
 def leaves(
     jplan: Any, text: str, root: Node, catalog: Catalog, inner: Sequence[Any] = (), known: Collection[int] = ()
 ) -> Leaves:
@@ -166,8 +170,8 @@ def leaves(
     plans = [jplan, *inner]
     if '.ScalarSubquery"' in text or '.ListQuery"' in text or '.Exists"' in text or '.LateralSubquery"' in text:
         plans += list(_items(jplan.subqueriesAll()))
-    for plan in plans:
-        for leaf in _items(plan.collectLeaves()):
+    for each in plans:
+        for leaf in _items(each.collectLeaves()):
             found = _ID.search(str(leaf.output().mkString(",")))
             node = nodes.get(found[1]) if found else None
             if node is None or found is None or found[1] in result.by_key:
@@ -179,7 +183,7 @@ def leaves(
                 result.by_key[found[1]] = datasets
                 result.ids[found[1]] = frozenset(str(item.expression_id) for item in node.attributes("output"))
     if '.Expand"' in text:
-        made = [_expand_sources(plan) for plan in _expands(jplan)]
+        made = [expands.sources(node) for node in expands.nodes(jplan)]
         for node, sources in zip((n for n in root.walk() if n.kind == "Expand"), made, strict=False):
             if sources is not None and len(sources) == len(node.attributes("output")):
                 node.fields["headwater_made_of"] = sources
@@ -255,8 +259,39 @@ def _datasets(leaf: Any, node: Node, catalog: Catalog, coverage: Coverage) -> li
 
 
 def of_rdd(jrdd: Any, coverage: Coverage) -> list[Dataset]:
-    """Return the datasets of the files behind an RDD (a Scala one), without their columns: an RDD does not say which it uses."""
-    return _files(rdds.places(jrdd, coverage), [], "", coverage)
+    """Return the datasets behind an RDD (a Scala one), without their columns: an RDD does not say which it uses. Those of a DataFrame
+    that it was made of, as the DataFrame names them, and else of its files.
+    """
+    found: dict[tuple[str, str], Dataset] = {}
+
+    def resolved(number: int) -> bool:
+        jdf = origins.frame(number)
+        tables = _of_frame(jdf, coverage) if jdf is not None else []
+        found.update((one.key, one) for one in tables)
+        return bool(tables)
+
+    files = _files(rdds.places(jrdd, coverage, resolved), [], "", coverage)
+    return list(({one.key: one for one in files} | found).values())
+
+
+def _of_frame(jdf: Any, coverage: Coverage) -> list[Dataset]:
+    """Return the datasets that a DataFrame reads, without their columns; none if one of its leaves cannot be read."""
+    try:
+        jqe = jdf.queryExecution()
+        catalog, janalyzed = Catalog(jqe), jqe.analyzed()
+        plans = [janalyzed, *_items(janalyzed.subqueriesAll())]
+        leaves_of = [leaf for jplan in plans for leaf in _items(jplan.collectLeaves())]
+        named = [(leaf, str(leaf.getClass().getSimpleName())) for leaf in leaves_of]
+        found = [_datasets(leaf, _leaf(leaf, kind), catalog, coverage) for leaf, kind in named if kind not in _OWN]
+    except Exception as error:  # noqa: BLE001 - py4j raises its own kinds; the files of the RDD are looked at then
+        coverage.limit(f"not read: the tables of a DataFrame that an RDD is made of: {type(error).__name__}")
+        return []
+    return [msgspec.structs.replace(one, fields=[]) for some in found for one in some] if all(found) else []
+
+
+def _leaf(leaf: Any, kind: str) -> Node:
+    """Return the node of one leaf."""
+    return bare(leaf) if kind in RDDS else plan.parse(str(leaf.toJSON()))
 
 
 def topics(options: dict[str, str], fields: list[dict[str, Any]]) -> list[Dataset]:
@@ -372,6 +407,7 @@ def v2_table(table: Any, fields: list[dict[str, Any]], catalog: Catalog) -> list
     properties = crossing.ask_optional(lambda: {str(k): str(v) for k, v in table.properties().items()}, failed) or {}
     name = str(table.name())
     if properties.get("location"):
+        _remember(name, properties["location"])
         where = names.from_location(properties["location"])
         storage = properties.get("provider", kind).lower()
         found = Dataset(*where_pair(where), fields, storage, catalog.named(name))
@@ -382,38 +418,3 @@ def v2_table(table: Any, fields: list[dict[str, Any]], catalog: Catalog) -> list
             found.version = snapshots.current(table, properties)
         return [] if storage == snapshots.ICEBERG and snapshots.about(table) else [found]
     return [Dataset("spark", name, fields, kind)]
-
-
-def _expands(jplan: Any) -> list[Any]:
-    """Return the Expand nodes of a JVM plan in preorder."""
-    found: list[Any] = []
-    waiting = [jplan]
-    while waiting and len(found) < 50:
-        node = waiting.pop()
-        if str(node.nodeName()) == "Expand":
-            found.append(node)
-        waiting.extend(reversed(_items(node.children())))
-    return found
-
-
-def _expand_sources(expand: Any) -> list[list[tuple[int, bool]]] | None:
-    """Return the ExprIds of each output column of an Expand and whether they are bare; None if its text cannot be read."""
-    rows = [split_row(line) for line in str(expand.projections().mkString(SEPARATOR)).split(SEPARATOR)]
-    if not rows or len({len(row) for row in rows}) != 1:
-        return None
-    return [
-        sorted({(int(i), _BARE.match(cell) is not None) for cell in column for i in _ID.findall(cell)})
-        for column in zip(*rows, strict=True)
-    ]
-
-
-def split_row(text: str) -> list[str]:
-    """Split `List(a#1, f(b#2, 1), null)` into cells. A literal with a lone parenthesis or a comma breaks it; the wrong count shows that."""
-    inner = text[text.find("(") + 1 : text.rfind(")")]
-    cells, depth, start = [], 0, 0
-    for i, char in enumerate(inner):
-        depth += (char in "([{") - (char in ")]}")
-        if char == "," and depth == 0:
-            cells.append(inner[start:i].strip())
-            start = i + 1
-    return [*cells, inner[start:].strip()]

@@ -20,9 +20,10 @@ _PATTERN = re.compile(r"[*?\[{]")
 _UNESCAPED_COMMA = re.compile(r"(?<!\\),")
 
 
-def places(jrdd: Any, coverage: Coverage) -> list[str]:
+def places(jrdd: Any, coverage: Coverage, resolved: Callable[[int], bool] = lambda _number: False) -> list[str]:
     """Return the locations that the RDD (a Scala one) reads, as Spark writes them: files and folders of Hadoop's inputs, folders of SQL's scans.
 
+    `resolved`: whether the caller knows what feeds the RDD of that number, which is not followed then.
     Looks at no more than MOST_RDDS RDDs. `coverage` is told of inputs that are no files, of readers that fail, and of the bound.
     """
     found: dict[str, None] = {}
@@ -34,6 +35,8 @@ def places(jrdd: Any, coverage: Coverage) -> list[str]:
         if number in seen:
             continue
         seen.add(number)
+        if resolved(number):
+            continue
         kind = str(rdd.getClass().getSimpleName())
         dependencies = rdd.dependencies()
         below = int(dependencies.size())

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headwater.capture.spark import columns, datasets, dependencies, plan, schema
+from headwater.capture.spark import columns, datasets, dependencies, expands, plan, schema
 from headwater.capture.spark.dependencies import How, Source, TooMany
 
 Flat = list[dict[str, Any]]
@@ -139,7 +139,7 @@ def test_the_strongest_direct_entry_covers_the_others() -> None:
 
 
 def test_rows_of_an_expand_are_split_at_the_top_level() -> None:
-    assert datasets.split_row("List(a#1, f(b#2, 1), null)") == ["a#1", "f(b#2, 1)", "null"]
+    assert expands.split_row("List(a#1, f(b#2, 1), null)") == ["a#1", "f(b#2, 1)", "null"]
 
 
 def test_a_query_behind_jdbc_is_named_by_its_table_when_it_has_one() -> None:
