@@ -155,7 +155,7 @@ async def record_lineage(connection: Connection, question: Question, subjects: C
         depth=question.depth,
         as_of=question.as_of or dt.datetime.now(dt.UTC),
         nodes=sorted(nodes.values(), key=lambda n: (n.hop, n.id)),
-        edges=_edges(records, walk, stands_for),
+        edges=_with_own_parts(_edges(records, walk, stands_for), nodes),
         column_edges=[],
         hidden=Hidden(len(hidden) + walk.capped, reason if hidden or walk.capped else None),
         notes=notes,
@@ -232,6 +232,15 @@ def _add_edge(found: dict[tuple[str, str], AnswerEdge], source: str, target: str
             edge.origin = claim.origin
     edge.refused = edge.refused or link.refused
     edge.parts = edge.parts or [msgspec.json.decode(part) for part in link.parts]
+
+
+def _with_own_parts(edges: list[AnswerEdge], nodes: Mapping[str, Node]) -> list[AnswerEdge]:
+    """The edges, with the part of the version at their end alone where it is a part: its run may have written others beside it."""
+    own = {id_: one.part for id_, one in nodes.items() if isinstance(one, VersionNode) and one.part}
+    for edge in edges:
+        if edge.parts and (part := own.get(edge.target) or own.get(edge.source)):
+            edge.parts = [part]
+    return edges
 
 
 def _claim(records: Records, source: Key, target: Key, link: Link) -> Claim:

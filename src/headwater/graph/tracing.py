@@ -109,8 +109,9 @@ def _label(node: Mapping[str, Any]) -> str:
     return str(node["fingerprint"] or node["id"])
 
 
-def _note(edge: Mapping[str, Any]) -> str:
-    parts = [", ".join(f"{key}={value}" for key, value in part.items()) for part in edge["parts"]]
+def _note(edge: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> str:
+    named = [part for end in ("source", "target") if (part := nodes[edge[end]].get("part"))]
+    parts = [", ".join(f"{key}={value}" for key, value in part.items()) for part in edge["parts"] if part not in named]
     guess = ["by time"] if any(claim["evidence"] == "DERIVED" for claim in edge["claims"]) else []
     some = ["not by every run"] if edge.get("intermittent") else []
     return "; ".join([*parts[:_MOST_PARTS], *(["…"] if len(parts) > _MOST_PARTS else []), *guess, *some])
@@ -136,7 +137,7 @@ class _Drawing:
         columns = _columns_into(answer)
         self.arrows = {
             Arrow(
-                *(pair := (edge["source"], edge["target"])), edge["refused"], _note(edge),
+                *(pair := (edge["source"], edge["target"])), edge["refused"], _note(edge, self.nodes),
                 edge.get("text") or columns.get(pair, ""), edge.get("origin") == "DECLARED",
             )
             for edge in edges

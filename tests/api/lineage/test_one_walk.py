@@ -271,7 +271,7 @@ def test_a_version_is_one_node_from_each_end(client: Any) -> None:
     for one in ask(client, RUN.format(4), direction="upstream")["nodes"]:
         assert one.get("instances", []) == []
     version = next(one["version_id"] for one in ask(client, RUN.format(1))["nodes"] if one.get("item"))
-    ends = {"item": item, "version": version, "instance": "days@2026-01-01", "writer": RUN.format(1), "reader": RUN.format(2)}  # fmt: skip
+    ends = {"item": item, "version": version, "version of the entity": f"days@{version}", "instance": "days@2026-01-01", "writer": RUN.format(1), "reader": RUN.format(2)}  # fmt: skip
     described = {}
     for end, id_ in ends.items():
         ways = {"writer": ("downstream",), "reader": ("upstream",)}.get(end, ("upstream", "downstream", "both"))
@@ -298,7 +298,7 @@ def test_each_of_several_items_is_its_own_version(client: Any) -> None:
     contents = {1: "xxh3-128:aa", 2: "xxh3-128:bb", 3: "xxh3-128:bb"}
 
     def part(number: int, side: str) -> dict[str, Any]:
-        one = dataset("/hours", version=facet(datasetVersion=contents[number]))
+        one = dataset(f"/hours/hour={number}", version=facet(datasetVersion=contents[number]))
         return one | {side: {"headwater_item": facet(id=ITEM.format(number), fingerprint=contents[number])}}
 
     send(
@@ -318,6 +318,8 @@ def test_each_of_several_items_is_its_own_version(client: Any) -> None:
         *((ITEM.format(number), contents[number]) for number in contents),
     ]
     first = next(one for one in written if one.get("item") == ITEM.format(1))
+    (wrote,) = [edge for edge in cut["edges"] if edge["target"] == first["id"] and edge["relation"] == "WROTE"]
+    assert (first["part"], wrote["parts"]) == ({"hour": "1"}, [{"hour": "1"}])
     shared = next(one for one in written if not one.get("item"))
     used = {
         end: {one["job"] for one in ask(client, id_, direction="downstream")["nodes"] if one["type"] == "RUN"}
