@@ -217,6 +217,31 @@ def test_a_part_goes_back_to_what_it_was_itself(client: Client) -> None:
     }  # fmt: skip
 
 
+def test_what_was_wrong_before_is_nothing_to_go_back_to(client: Client) -> None:
+    def table(version: int) -> dict[str, Any]:
+        return dataset("/t", version=facet(datasetVersion=str(version)))
+
+    for number in range(1, 6):
+        send(client, run_event("COMPLETE", number, "load", ["/src"], [table(number)], at=at(number)))
+    version = next(
+        one["version_id"]
+        for one in client.get(f"/api/v2/runs/{RUN.format(3)}/lineage", depth=1).json()["nodes"]
+        if one.get("external_version") == "3"
+    )
+    retracted = condemn(client, ("RUN", RUN.format(4)))["id"]
+    condemn(client, ("VERSION", version))
+    condemn(client, ("RUN", RUN.format(2)))
+
+    def right_before() -> str | None:
+        (found,) = condemn(client, ("RUN", RUN.format(5)), dry_run=True)["reads"]["versions"]
+        return str(found["right_before"])
+
+    assert right_before() == "1"
+    reply = client.post(f"/api/v2/incidents/{retracted}/retract", b"{}", content_type="application/json")
+    assert reply.status_code == 200, reply.text
+    assert right_before() == "4"
+
+
 def test_a_part_that_was_written_again_leaves_the_others_as_they_are(client: Client) -> None:
     """A run writes three parts, each with a content of its own; another writes one of them again: two are still held, and the run is to be repeated."""
 

@@ -52,9 +52,11 @@ where (coalesce(own.state, 3) not in (4, 5) or v.checkpoint) and not exists (
 
 -- name: before :many
 -- The version that the dataset of each of these versions had before it, if that has a name to go back to. Where a version is the content of one part, as an item
--- says, that of the same part. Else one of a part that both wrote, if both wrote parts; but a number counts the snapshots of a whole table.
+-- says, that of the same part. None that an incident is about. Else one of a part that both wrote, if both wrote parts; but a number counts the snapshots of a whole table.
 with wanted as materialized (
   select v.id, v.dataset_id, v.run_id, v.job_id, v.external_version, v.written_at from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.id = k.id
+), condemned as materialized (
+  select o.kind, o.ref from incident_origins o join incidents i on i.id = o.incident where i.state <> 'retracted'
 ), own as materialized (
   select v.id, v.dataset_id, v.written_at, case when count(distinct i.part) = 1 then min(i.part) end as part
   from wanted v join correlation_items i on i.external_version = v.external_version and i.dataset_id = v.dataset_id and i.kind = 'ITEM' and i.part is not null
@@ -68,6 +70,8 @@ with wanted as materialized (
   join correlation_items i on i.external_version = n.external_version and i.dataset_id = n.dataset_id and i.kind = 'ITEM'
   join (select distinct dataset_id, part from own) p on p.dataset_id = i.dataset_id and p.part = i.part
   where coalesce(r.state, 3) not in (4, 5) and not n.id = any(%(wrong)b::uuid[])
+    and not exists (select from condemned c where c.kind = 'VERSION' and c.ref = n.id::text
+      or c.kind = 'RUN' and c.ref = n.run_id::text or c.kind = 'CONTENT' and c.ref = n.external_version)
 )
 (select distinct on (o.id) o.id, e.id, e.external_version, e.written_at from own o
  join earlier e on e.dataset_id = o.dataset_id and e.part = o.part and e.written_at < o.written_at order by o.id, e.written_at desc, e.id)
@@ -82,7 +86,10 @@ cross join lateral (
     select array_agg(s.part) as parts from report_subsets s
     where s.job_id = n.job_id and s.report_id = n.run_id and s.dataset_id = n.dataset_id and s.direction = 'out') other
   where n.dataset_id = v.dataset_id and n.written_at < v.written_at and n.external_version <> '' and coalesce(r.state, 3) not in (4, 5)
-    and not n.id = any(%(wrong)b::uuid[]) and (v.external_version ~ '^[0-9]+$' or mine.parts is null or other.parts is null or mine.parts && other.parts)
+    and not n.id = any(%(wrong)b::uuid[])
+    and not exists (select from condemned c where c.kind = 'VERSION' and c.ref = n.id::text
+      or c.kind = 'RUN' and c.ref = n.run_id::text or c.kind = 'CONTENT' and c.ref = n.external_version)
+    and (v.external_version ~ '^[0-9]+$' or mine.parts is null or other.parts is null or mine.parts && other.parts)
   order by n.written_at desc, n.id limit 1) p
 where not exists (select from own o where o.id = v.id)
 
