@@ -57,6 +57,7 @@ SOAK = (
         _soak(f"spark-{line}", command=script("spark-versions", line, "--", "tests/capture/spark", "--ignore", LAKE))
         for line in ("3.5", "4.0", "4.1")
     ),
+    _soak("spark-programs", command=_python("benchmarks/versus/spark/run.py")),
     _soak("api", tests=("tests/api",)),
     _soak("examples", tests=("tests/examples",)),
     _soak("flights", tests=("tests/acceptance/test_flights.py", "tests/examples/flights")),
