@@ -1,5 +1,7 @@
 """Time an event between its bytes and the arrays that PostgreSQL gets: reading, projecting, packing. Without a database.
 
+Then events that report SQL alone, whose text is parsed: of texts that are all new, and of texts that were parsed before.
+
 Best of ROUNDS, in processor time: `python benchmarks/micro/project.py`.
 """
 
@@ -15,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from tests.events import columns, dataset, encoded, run_event, schema  # noqa: E402
+from tests.events import columns, dataset, encoded, facet, run_event, schema  # noqa: E402
 
 from headwater.intake.events.project import Projector  # noqa: E402
 from headwater.model.event import read  # noqa: E402
@@ -37,6 +39,36 @@ def events(count: int) -> list[bytes]:
         outputs = [dataset(names[2], **schema("x", "y"), **fields)]
         made.append(encoded(run_event("COMPLETE", number, f"job{number // 10}", inputs, outputs)))
     return made
+
+
+def statements(count: int) -> list[bytes]:
+    """Each the end of a run that reports a join of three tables, and no dataset."""
+    made = []
+    for number in range(count):
+        query = f"""
+            insert into shop.mart.sums_{number} (customer, total, orders)
+            with recent as (select o.id, o.customer, o.amount from shop.raw.orders_{number} o where o.day > current_date - 7)
+            select r.customer, sum(r.amount * p.rate), count(*) from recent r
+            join shop.raw.rates p on p.customer = r.customer left join shop.raw.returns x on x.id = r.id
+            where x.id is null group by r.customer"""
+        source = {"externalQuery": facet(externalQueryId=f"q{number}", source="snowflake://org-acct")}
+        made.append(
+            encoded(
+                run_event(
+                    "COMPLETE", number, f"dag.load{number}", run_facets=source, job_facets={"sql": facet(query=query)}
+                )
+            )
+        )
+    return made
+
+
+def time_statements(count: int) -> tuple[float, float]:
+    """Return the processor time of an event whose text is new, and of one whose text was parsed before, in µs."""
+    decoded = [(read(body), AT, hashlib.blake2b(body, digest_size=16).digest()) for body in statements(count)]
+    projector = Projector()
+    Projector()(*decoded[0])  # loads the engine
+    took = [best(1, lambda: [projector(*one) for one in decoded]) * 1e6 / count for _ in range(2)]
+    return took[0], took[1]
 
 
 def best(rounds: int, work: Callable[[], object]) -> float:
@@ -76,6 +108,10 @@ def main() -> None:
     print(f"read     {best(given.rounds, lambda: [read(body) for body in bodies]) * each:6.1f} µs an event")
     print(f"project  {best(given.rounds, lambda: [projector(*one) for one in decoded]) * each:6.1f} µs")
     print(f"pack     {best(given.rounds, lambda: [pack(batch) for batch in batches]) * each:6.1f} µs")
+    new, repeated = time_statements(min(given.events, 500))
+    print(
+        f"project an event of SQL alone: {new:.0f} µs with a new text, {repeated:.0f} µs with one that was parsed before"
+    )
 
 
 if __name__ == "__main__":

@@ -2,11 +2,16 @@
 
 import itertools
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from tests.events import columns, dataset, encoded, facet, parent, run_event, schema
-from tests.fixtures.app import Client
+from tests.fixtures.app import Client, _start, task_end
+
+from headwater.settings import DatabaseSettings, Settings
+from headwater.store.embedded import EmbeddedPostgres
 
 W = "snowflake://org-acct"
 QUERY = "insert into shop.raw.orders (id, amount) select id, qty * price from shop.raw.lines"
@@ -93,6 +98,74 @@ def test_the_origin_filters_and_a_past_moment_answers(client: Client) -> None:
 def test_where_the_tables_are_not_known_none_is_made_up(client: Client, event: dict[str, Any]) -> None:
     send(client, event)
     assert client.get("/api/v1/namespaces/snowflake%3A%2F%2Forg-acct/datasets").json().get("datasets", []) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "warning"),
+    [
+        (
+            "insert into shop.raw.orders select id from lines join raw.prices using (id)",
+            ("table_without_database", "job.facets.sql: LINES, RAW.PRICES: a table has an edge only under its full name"),
+        ),
+        (
+            f"{QUERY} -- {'x' * 100_000}",
+            ("sql_too_long", "job.facets.sql: 100,087 characters; no table is read from texts over 100,000"),
+        ),
+    ],
+    ids=["no database", "too long"],
+)  # fmt: skip
+def test_the_receipt_says_what_gives_no_edge(client: Client, query: str, warning: tuple[str, str]) -> None:
+    reply = client.post("/api/v1/lineage", encoded(statement(1, query))).json()
+    assert [(one["code"], one["message"]) for one in reply["warnings"]] == [warning]
+    shown = client.get("/api/v2/receipts/" + reply["id"]).json()
+    assert [one["code"] for one in shown["warnings"]] == [warning[0]]
+
+
+def test_completeness_says_what_gives_no_edge(client: Client) -> None:
+    send(client, statement(1, "insert into shop.raw.orders select id from lines join raw.prices using (id)"))
+    path = "/api/v2/datasets/snowflake%3A%2F%2Forg-acct/SHOP.RAW.ORDERS"
+    assert [one["text"] for one in client.get(path).json()["completeness"]["reasons"]] == [
+        "the writer reports no dataset; its tables are read from its SQL",
+        "its SQL reads LINES, RAW.PRICES, which is none of the datasets that it is known to read",
+    ]
+    long = f"{QUERY} -- {'x' * 500_000}"
+    lines, orders = (dataset(f"SHOP.RAW.{name}", W, **schema("ID")) for name in ("LINES", "ORDERS"))
+    send(client, statement(2, long, job="other", day=2, inputs=[lines], outputs=[orders]))
+    texts = [one["text"] for one in client.get(path).json()["completeness"]["reasons"]]
+    assert "its SQL has 500,087 characters, which are too many to read" in texts
+
+
+def test_the_setting_leaves_them_out_of_every_answer(client: Client, postgres: EmbeddedPostgres, run: Any) -> None:
+    send(client, run_event("COMPLETE", 1, "extract", ["/in"], [dataset("SHOP.RAW.LINES", W)]), statement(2))
+    node = f"dataset:{W}:SHOP.RAW.ORDERS"
+
+    def answers() -> list[bool]:
+        graph = client.get("/api/v1/lineage", nodeId=f"dataset:{W}:SHOP.RAW.LINES").json()["graph"]
+        columns_ = client.get("/api/v2/lineage", node=node, columns="true").json()["column_edges"]
+        ways = client.get("/api/v2/paths", **{"from": "dataset:file:/in", "to": node}).json()
+        past = edges(client, "SHOP.RAW.ORDERS", as_of="2026-02-01T00:00:00Z")
+        return [
+            bool(edges(client, "SHOP.RAW.ORDERS")), bool(past), node in {one["id"] for one in graph}, bool(columns_), ways["length"] is not None
+        ]  # fmt: skip
+
+    assert answers() == [True] * 5
+    for on in (False, True):
+        with started(postgres, run, parsed_sql=on):
+            assert answers() == [on] * 5
+
+
+@contextmanager
+def started(postgres: EmbeddedPostgres, run: Any, *, parsed_sql: bool) -> Iterator[None]:
+    """Start another server on the same database with this setting."""
+    from headwater.api.app import create_app
+
+    settings = Settings(database=DatabaseSettings(url=postgres.url, pool_size=4))
+    settings.lineage.parsed_sql = parsed_sql
+    settings.listeners.enabled = settings.entities.feed = False
+    stop, task = run(_start(create_app(settings)._app))
+    yield
+    stop.set()
+    run(task_end(task))
 
 
 def test_a_name_is_whole_by_the_parts_of_its_system(client: Client) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from headwater.answer.lineage import inferred, run_log
+from headwater.answer.lineage.sql_gaps import sql_gaps
 from headwater.model import run_facets
 from headwater.model.lineage import Edge, Origin
 from headwater.store.database import Connection
@@ -90,7 +91,8 @@ async def _reasons(
     latest = await run_store.latest_of_jobs(connection, jobs, moment.as_of)
     errors = await _run_facet_values(connection, latest, run_facets.EXTRACTION_ERROR, run_facets.extraction_error)
     warned = await _run_facet_values(connection, latest, run_facets.WARNINGS, run_facets.warnings)
-    with_sql = (await facet_store.of_owners(connection, jobs, ("sql",), moment.as_of)).keys() if untraced else set()
+    of_interest = {edge.job for edge in written if untraced or edge.parsed}
+    gaps = await sql_gaps(connection, of_interest, moment) if of_interest else {}
     found = []
     for edge in sorted(written, key=lambda one: rows[one.job].node_id):
         job, name = edge.job, rows[edge.job].node_id
@@ -104,8 +106,9 @@ async def _reasons(
             found.append(Reason(name, "the write is declared; no run was seen to do it"))
         elif edge.manual:
             found.append(Reason(name, "a person drew the write; no run reports it"))
-        elif untraced and job not in reporting and job not in with_sql:
+        elif untraced and job not in reporting and job not in gaps:
             found.append(Reason(name, "its writer reports no columns and no SQL"))
+        found += [Reason(name, text) for text in gaps.get(job, ())]
     return found
 
 

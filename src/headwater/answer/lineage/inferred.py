@@ -224,14 +224,24 @@ def top_columns(schema: bytes) -> tuple[str, ...]:
 
 
 def decode_sql(body: bytes) -> tuple[str, str]:
+    """Return a facet's text and dialect; no text where it is malformed or too long to read."""
+    query, dialect = _sql_of(body)
+    return (query, dialect) if len(query) <= _LONGEST else ("", "")
+
+
+def too_long(body: bytes) -> int | None:
+    """Return the number of characters of a text that is too long to read."""
+    length = len(_sql_of(body)[0])
+    return length if length > _LONGEST else None
+
+
+def _sql_of(body: bytes) -> tuple[str, str]:
     try:
         told: Any = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return "", ""
     query, dialect = told.get("query"), told.get("dialect")
-    if not isinstance(query, str) or len(query) > _LONGEST:
-        return "", ""
-    return query, dialect if isinstance(dialect, str) else ""
+    return query if isinstance(query, str) else "", dialect if isinstance(dialect, str) else ""
 
 
 def guess_dialect(tables: Iterable[JobTable]) -> str:

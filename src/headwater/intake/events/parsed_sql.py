@@ -1,12 +1,17 @@
-"""The tables of a job that reports SQL and no dataset: Airflow's operators and the statements below them do so (docs/decisions/052). Pure.
+"""Edges of tables that only a job's SQL names (docs/decisions/052). Pure.
+
+Airflow's operators, and the statements below them, report SQL and no dataset. dbt reports what a model writes and in part what it reads: seeds,
+snapshots and what lies behind an ephemeral model are in its text alone.
 
 A table has an edge only if its full name is known: by the connection that ran the statement, the identity rules and the text. A name that lacks its
-database could be any table, so it has none.
+database could be any table, so it has none; the receipt names it.
 """
 
 import datetime as dt
+import re
 import uuid
 from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,14 +22,17 @@ from headwater.model.names import DatasetName, is_path, normalised
 from headwater.model.sql_platform import dialect_of, name_parts
 from headwater.store.events.rows import AnyRow, ForeignEdgeRow
 
-# The reporter of these edges, which marks them.
-_REPORTER = uuid.UUID(int=0)
+# The reporters of these edges, which mark them: of a job that reports no dataset, and of one that leaves inputs out.
+_ALONE, _BESIDE = uuid.UUID(int=0), uuid.UUID(int=1)
 # A text beyond this is a dump of data, and would keep others waiting.
 _LONGEST = 100_000
 # Schemas that describe the database itself.
 _SYSTEM = frozenset({"information_schema", "pg_catalog", "sys"})
 # On jobs of the query log, whose SQL was read with more knowledge of the warehouse.
 _QUERY_LOG = "headwater_queries"
+# Jobs of dbt whose `sql` facet is the model's query, in which each relation has its full name.
+_DBT_QUERIES = frozenset({"MODEL", "SNAPSHOT"})
+_MOST_NAMED = 5
 
 
 class _Sql(msgspec.Struct):
@@ -36,8 +44,17 @@ class _ExternalQuery(msgspec.Struct):
     source: str
 
 
-class _JobType(msgspec.Struct):
+class _JobType(msgspec.Struct, rename="camel"):
     integration: str = ""
+    job_type: str = ""
+
+
+class Tables(NamedTuple):
+    """`edges`: (direction, name) of each table. `partial`: names that lack a part. `too_long`: the characters of a text that was not read."""
+
+    edges: list[tuple[str, DatasetName]]
+    partial: list[str]
+    too_long: int | None = None
 
 
 _job_type = msgspec.json.Decoder(_JobType)
@@ -50,39 +67,64 @@ def add_parsed_edges(
     decoder: FacetDecoder,
     add: Callable[[AnyRow], None],
     add_dataset: Callable[[DatasetName], uuid.UUID],
+    warn: Callable[[str, str, str], None],
     at: dt.datetime,
 ) -> None:
-    """Add edges of the tables that an event's SQL touches."""
-    if event.job is None:
-        return
-    job = version.job_id(event.job)
-    for direction, name in parsed_tables(event, decoder):
-        add(ForeignEdgeRow(add_dataset(name), job, direction, _REPORTER, at, event.kind == "job"))
-
-
-def parsed_tables(event: Event, decoder: FacetDecoder) -> list[tuple[str, DatasetName]]:
-    """Return (direction, name) of each table that the SQL of a complete run, or of a declared job, touches.
-
-    Empty where the event names a dataset itself, where nothing says which system ran the statement, and for dbt, whose jobs above report datasets.
-    """
+    """Add edges of the tables that an event's SQL touches, and warn of those that have none."""
     body = event.job_facets.get("sql")
-    silent = not (event.inputs or event.outputs or "lineage" in event.job_facets or _QUERY_LOG in event.job_facets)
-    done = (event.kind == "job" or event.event_type == "COMPLETE") and _integration(event) != "DBT"
-    namespace = _namespace(event) if body is not None and silent and done else None
-    if body is None or namespace is None or is_deleted(bytes(body)):
-        return []
-    sql = decode_or_none(_sql.decode, body)
-    if sql is None or len(sql.query) > _LONGEST:
-        return []
-    found: list[tuple[str, DatasetName]] = decoder.cache(
-        f"sql {namespace}", bytes(body), lambda _: _tables(sql, namespace, decoder)
-    )
-    return found
+    if event.job is None or body is None or is_deleted(bytes(body)):
+        return
+    if event.kind != "job" and event.event_type != "COMPLETE":
+        return
+    job, kind = version.job_id(event.job), _job_kind(event)
+    if kind.integration.upper() == "DBT":
+        for name in _left_out_inputs(event, kind, decoder):
+            add(ForeignEdgeRow(add_dataset(name), job, "in", _BESIDE, at, event.kind == "job"))
+        return
+    if event.inputs or event.outputs or "lineage" in event.job_facets or _QUERY_LOG in event.job_facets:
+        return
+    namespace = _namespace(event)
+    if namespace is None:
+        return
+    tables = _read_tables(bytes(body), namespace, decoder)
+    for direction, name in tables.edges:
+        add(ForeignEdgeRow(add_dataset(name), job, direction, _ALONE, at, event.kind == "job"))
+    where = "job.facets.sql"
+    if tables.too_long is not None:
+        warn(
+            "sql_too_long",
+            where,
+            f"{where}: {tables.too_long:,} characters; no table is read from texts over {_LONGEST:,}",
+        )
+    if tables.partial:
+        named = ", ".join(tables.partial[:_MOST_NAMED]) + ", …" * (len(tables.partial) > _MOST_NAMED)
+        warn("table_without_database", where, f"{where}: {named}: a table has an edge only under its full name")
 
 
-def _integration(event: Event) -> str | None:
-    decoded = decode_or_none(_job_type.decode, event.job_facets.get("jobType"))
-    return None if decoded is None else decoded.integration.upper()
+def _left_out_inputs(event: Event, kind: _JobType, decoder: FacetDecoder) -> list[DatasetName]:
+    """Return the tables that a dbt model's text reads and its event does not list."""
+    if kind.job_type.upper() not in _DBT_QUERIES or not event.outputs:
+        return []
+    namespace = next((one.name.namespace for one in event.outputs if name_parts(one.name.namespace) is not None), None)
+    if namespace is None:
+        return []
+    listed = {decoder.identity.place(one.name).name.name.lower() for one in (*event.inputs, *event.outputs)}
+    body = bytes(event.job_facets["sql"])
+    read = [name for direction, name in _read_tables(body, namespace, decoder).edges if direction == "in"]
+    left_out = [name for name in read if decoder.identity.place(name).name.name.lower() not in listed]
+    return [DatasetName(name.namespace, _spelling(name.name, body)) for name in left_out]
+
+
+def _spelling(name: str, body: bytes) -> str:
+    """Return a table's name as the text spells it: dbt names its datasets so, and a dialect may fold the name of an unquoted table."""
+    between = r'["`\]\\]*\.["`\[\\]*'
+    found = re.search(between.join(f"({re.escape(part)})" for part in name.split(".")), body.decode(), re.IGNORECASE)
+    return ".".join(found.groups()) if found else name
+
+
+def _job_kind(event: Event) -> _JobType:
+    decoded: _JobType | None = decode_or_none(_job_type.decode, event.job_facets.get("jobType"))
+    return decoded or _JobType()
 
 
 def _namespace(event: Event) -> str | None:
@@ -95,14 +137,25 @@ def _namespace(event: Event) -> str | None:
     return next((name for name in spelled if name_parts(name) is not None), None)
 
 
-def _tables(sql: _Sql, namespace: str, decoder: FacetDecoder) -> list[tuple[str, DatasetName]]:
+def _read_tables(body: bytes, namespace: str, decoder: FacetDecoder) -> Tables:
+    found: Tables = decoder.cache(f"sql {namespace}", body, lambda _: _tables(body, namespace, decoder))
+    return found
+
+
+def _tables(body: bytes, namespace: str, decoder: FacetDecoder) -> Tables:
+    try:
+        sql = _sql.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return Tables([], [])
+    if len(sql.query) > _LONGEST:
+        return Tables([], [], len(sql.query))
     # The SQL engine is heavy, and most logs have no such event.
     from headwater.columns.openlineage import names
     from headwater.columns.tables import tables_of
 
-    dialect = sql.dialect or dialect_of(namespace)
-    tables = tables_of(sql.query, dialect)
+    tables = tables_of(sql.query, sql.dialect or dialect_of(namespace))
     found: dict[tuple[str, DatasetName], None] = {}
+    partial: dict[str, None] = {}
     for direction, some in (("in", tables.reads), ("out", tables.writes)):
         for table in some:
             if not _SYSTEM.isdisjoint(part.lower() for part in table[:-1]) or table[-1].startswith(("@", "#")):
@@ -110,7 +163,9 @@ def _tables(sql: _Sql, namespace: str, decoder: FacetDecoder) -> list[tuple[str,
             name = names(table, dialect_of(namespace), namespace)
             if _is_whole(decoder.identity.place(name).name):
                 found[direction, name] = None
-    return list(found)
+            else:
+                partial[".".join(table)] = None
+    return Tables(list(found), list(partial))
 
 
 def _is_whole(name: DatasetName) -> bool:

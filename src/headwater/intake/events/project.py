@@ -80,7 +80,7 @@ class _Projection:
             self.project_job_event()
         else:
             self.project_run_event()
-        add_parsed_edges(self.event, self.decoder, self.add, self.add_place, self.at)
+        add_parsed_edges(self.event, self.decoder, self.add, self.add_place, self.warn, self.at)
         return self.changes
 
     # -- the three kinds of event --

@@ -1,0 +1,95 @@
+"""Events that dbt-ol sent (tests/cases/dbt_ol): each model is joined to all that its query reads, in both of dbt-ol's modes."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.events import encoded
+from tests.fixtures.app import Client
+
+CASES = Path(__file__).parents[2] / "cases/dbt_ol"
+W = "duckdb://shop.duckdb"
+
+
+def recorded(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (CASES / name).read_text(encoding="utf-8").splitlines()]
+
+
+def without_columns(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the events as dbt-ol sends them where its parser reads no columns."""
+    for event in events:
+        for output in event["outputs"]:
+            output["facets"].pop("columnLineage", None)
+    return events
+
+
+def send(client: Client, events: list[dict[str, Any]]) -> None:
+    for event in events:
+        reply = client.post("/api/v1/lineage", encoded(event))
+        assert (reply.status_code, reply.json()["warnings"]) == (201, [])
+
+
+def around(client: Client, table: str, direction: str) -> set[str]:
+    answer = client.get("/api/v2/lineage", node=f"dataset:{W}:shop.main.{table}", direction=direction, depth=20)
+    assert answer.status_code == 200, answer.text
+    return {one["name"].removeprefix("shop.main.") for one in answer.json()["nodes"] if one["type"] == "DATASET"} - {
+        table
+    }
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("mode", ["shop.ndjson", "shop_structured_logs.ndjson"])
+def test_ephemeral_models_and_seeds_do_not_break_the_chain(client: Client, mode: str, seed: int) -> None:
+    events = without_columns(recorded(mode))
+    random.Random(seed).shuffle(events)
+    send(client, events)
+    assert around(client, "mart_customers", "upstream") >= {"raw_orders", "stg_orders"}
+    assert around(client, "raw_orders", "downstream") >= {"stg_orders", "mart_customers"}
+    assert around(client, "stg_orders", "downstream") >= {"mart_customers"}
+
+
+def test_what_only_the_query_of_a_model_reads_is_marked(client: Client) -> None:
+    send(client, without_columns(recorded("shop.ndjson")))
+    answer = client.get("/api/v2/lineage", node=f"dataset:{W}:shop.main.mart_customers", columns="true").json()
+    origins = {(one["source"].rsplit(".", 1)[-1], one["origin"]) for one in answer["edges"]}
+    assert origins >= {("raw_orders", "PARSED_SQL"), ("stg_orders", "PARSED_SQL"), ("int_totals", "OBSERVED")}
+    read = {(one["source_field"], one["target_field"], one["origin"]) for one in answer["column_edges"]}
+    assert read >= {("amount", "total", "PARSED_SQL"), ("customer", "customer", "PARSED_SQL")}
+    past = client.get(
+        "/api/v2/lineage", node=f"dataset:{W}:shop.main.raw_orders", direction="downstream", as_of="2030-01-01T00:00:00Z"
+    ).json()  # fmt: skip
+    assert {one["origin"] for one in past["edges"]} >= {"PARSED_SQL"}
+    graph = client.get("/api/v1/lineage", nodeId=f"dataset:{W}:shop.main.mart_customers").json()["graph"]
+    assert f"dataset:{W}:shop.main.raw_orders" in {one["id"] for one in graph}
+
+
+def test_a_model_that_no_longer_reads_a_table_loses_it(client: Client) -> None:
+    events = without_columns(recorded("shop.ndjson"))
+    send(client, events)
+    later = [json.loads(json.dumps(one).replace("2026-01-27", "2026-01-28")) for one in events]
+    for event in later:
+        event["run"]["runId"] = event["run"]["runId"][:-4] + "0000"
+        if sql := event["job"]["facets"].get("sql"):
+            sql["query"] = sql["query"].replace('"raw_orders"', '"other_orders"')
+    send(client, later)
+    assert "raw_orders" not in around(client, "stg_orders", "upstream")
+    assert "other_orders" in around(client, "stg_orders", "upstream")
+    past = client.get(
+        "/api/v2/lineage", node=f"dataset:{W}:shop.main.stg_orders", direction="upstream", as_of="2026-01-27T20:00:00Z"
+    ).json()
+    assert "shop.main.raw_orders" in {one["name"] for one in past["nodes"]}
+
+
+def test_tables_are_spelled_as_the_query_spells_them(client: Client) -> None:
+    """A dialect that folds names of unquoted tables (Snowflake's) makes no second dataset of a listed one."""
+    events = json.loads(json.dumps(without_columns(recorded("shop.ndjson"))).replace(W, "snowflake://org-acct"))
+    for event in events:
+        if sql := event["job"]["facets"].get("sql"):
+            sql |= {"dialect": "snowflake", "query": sql["query"].replace('"', "")}
+    send(client, events)
+    names = {
+        one["name"] for one in client.get("/api/v1/namespaces/snowflake%3A%2F%2Forg-acct/datasets").json()["datasets"]
+    }
+    assert names == {f"shop.main.{one}" for one in ("raw_orders", "stg_orders", "int_totals", "mart_customers")}
