@@ -820,6 +820,8 @@ create table instance_versions (
 create index instance_versions_seq on instance_versions (seq);
 -- The instances that a run made.
 create index instance_versions_by_run on instance_versions (run) where run <> '';
+-- A verdict on a content finds the instances that are it.
+create index instance_versions_by_content on instance_versions (fingerprint) where fingerprint is not null;
 
 -- The inputs of a version: these instances of that entity, in the versions that were current at read_seq.
 create table instance_reads (

@@ -6,7 +6,7 @@ So an instance that was made again from good ones is no longer doubted. What a p
 """
 
 import datetime as dt
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from headwater.answer.status.declared import declared
@@ -36,7 +36,7 @@ class DoubtedInstances(NamedTuple):
 
 
 class InstanceDoubts:
-    """The doubted versions of instances, found from runs: `follow` may be called again with more runs. `within`: only these instances."""
+    """The doubted versions of instances, found from what runs made: `follow_made` may be called again with more. `within`: only these instances."""
 
     def __init__(
         self,
@@ -71,14 +71,10 @@ class InstanceDoubts:
             for start, end in some
         ]
 
-    async def follow(self, runs: Collection[str]) -> None:
-        """Add the versions that these runs made, and what used them."""
-        if self._held.declared and runs:
-            made = await run_store.versions_of_runs(self._connection, runs)
-            await self.follow_made([(run, run_store.InstanceRange(*window)) for window, run, _ in made])
-
     async def follow_made(self, made: Sequence[tuple[str, run_store.InstanceRange]]) -> None:
         """Add the versions of these instances that these runs made, and what used them."""
+        if not self._held.declared or not made:
+            return
         await self._load([(some.entity_id, some.start_, some.end_) for _, some in made])
         wanted: dict[tuple[int, str], Ordinals] = {}
         for run, one in made:

@@ -16,9 +16,11 @@ import msgspec
 from headwater.answer.lineage.run_records import RunRecords
 from headwater.answer.lineage.walk import Place
 from headwater.answer.status.doubted_instances import DoubtedInstances, InstanceDoubts
+from headwater.answer.status.instance_pairs import InstancePairs
 from headwater.answer.status.wrong_columns import Spread, restricted
 from headwater.answer.status.wrong_versions import Search
 from headwater.entities.needs.columns import ALL, Columns, named
+from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import NotFound
 from headwater.model.checks import Result
 from headwater.model.version import run_ids
@@ -30,6 +32,7 @@ from headwater.store.lineage.runs import RunKey
 from headwater.store.status import checks as store
 from headwater.store.status import wrong_versions as origin_store
 from headwater.store.status.checks import StoredResult
+from headwater.store.status.wrong_versions import InstanceRange, MadeInstances
 
 MOST_FAILURES = 1000
 """Failed checks that are looked at, the latest first."""
@@ -169,31 +172,53 @@ async def _follow_schedules(
     """Return for each of these doubts that reaches instances its versions and its instances: runs that made doubted instances wrote doubted versions,
     and the other way round, until neither finds more."""
 
-    def makers(places: Iterable[Place]) -> set[str]:
-        return {str(writer.run) for place in places if (writer := walk.writer_of(place)) is not None}
+    pairs = InstancePairs(connection, walk)
 
-    everyone = makers({each for places in reached.values() for each in places})
-    scheduled = {run for _, run, _ in await origin_store.versions_of_runs(connection, everyone)}
+    async def made(places: Iterable[Place]) -> list[MadeInstances]:
+        """The instances that these versions are, or may be."""
+        writers = {writer.run for place in places if (writer := walk.writer_of(place)) is not None}
+        above = {maker for some in (await pairs.load_above(writers)).values() for maker in some}
+        return [one for run in above for one in pairs.made_by(run) if not pairs.homes(one).isdisjoint(places)]
+
     found = {}
     for root, places in reached.items():
-        if not makers(places) & scheduled:
+        new = await made(set(places))
+        if not new:
             continue
         at = max(one.at for one in standing[root])
         doubts, seen = await InstanceDoubts.load(connection, at), dict.fromkeys(places)
-        followed: set[str] = set()
-        while new := (makers(seen) | doubts.runs) - followed:
-            followed |= new
-            await doubts.follow(new)
+        followed: set[MadeInstances] = set()
+        while new:
+            followed.update(new)
+            await doubts.follow_made([(one.run, one.some) for one in new])
             search = Search()
             search.begin(connection)
             search.share(walk)
-            await search.condemn_runs(run_ids(doubts.runs - makers(seen)))
-            for run in [key for key in search.found.runs if str(key.run) in doubts.runs]:
-                for place in sorted(search.found.written.get(run, ()), key=lambda each: str(each.version)):
-                    if not _is_fine(place, fine, at):
-                        seen |= dict.fromkeys(_downstream(search.found, place, fine, at))
+            versions = await _versions_of(pairs, doubts.list_made())
+            await search.condemn_places(versions - seen.keys())
+            for place in sorted(search.found.places.keys() & versions, key=lambda each: str(each.version)):
+                if not _is_fine(place, fine, at):
+                    seen |= dict.fromkeys(_downstream(search.found, place, fine, at))
+            new = [one for one in await made(seen.keys()) if one not in followed]
         found[root] = list(seen), doubts.current_instances()
     return found
+
+
+async def _versions_of(pairs: InstancePairs, made: Iterable[tuple[str, InstanceRange]]) -> set[Place]:
+    """The versions that these instances of these runs are, or may be."""
+    wanted: dict[tuple[str, int], Ordinals] = {}
+    for run, some in made:
+        key = run, some.entity_id
+        wanted[key] = wanted.get(key, NONE) | Ordinals.between(some.start_, some.end_)
+    runs = run_ids(run for run, _ in wanted)
+    await pairs.load(runs)
+    return {
+        place
+        for run in runs
+        for one in pairs.made_by(run)
+        if wanted.get((one.run, one.some.entity_id), NONE) & Ordinals.between(one.some.start_, one.some.end_)
+        for place in pairs.homes(one)
+    }
 
 
 async def _wrong(connection: Connection) -> Collection[Place]:

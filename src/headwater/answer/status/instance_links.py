@@ -149,8 +149,8 @@ async def instances_of(connection: Connection, runs: Collection[str]) -> dict[st
         return {}
     held = await declared(connection)
     found: dict[str, list[str]] = {}
-    for run, number, start, end in rows:
-        if (name := held.names.get(number)) is not None:
-            texts = ranges.written(held.instances(name), Ordinals.between(start, end))
+    for run, some, _ in rows:
+        if (name := held.names.get(some.entity_id)) is not None:
+            texts = ranges.written(held.instances(name), Ordinals.between(some.start_, some.end_))
             found.setdefault(run, []).extend(f"{name}@{text}" for text in texts)
     return found

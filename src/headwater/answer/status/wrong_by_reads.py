@@ -13,6 +13,7 @@ from headwater.answer.lineage.catalog import contacts_of
 from headwater.answer.lineage.run_records import RunRecords
 from headwater.answer.lineage.walk import Place
 from headwater.answer.status.hit_datasets import HitDataset, hit_datasets
+from headwater.answer.status.instance_pairs import InstancePairs
 from headwater.answer.status.wrong_columns import Reason, Spread
 from headwater.model.names import short
 from headwater.store.database import Connection
@@ -166,7 +167,13 @@ async def describe(
     jobs_of = {one.place: one.job for one in wrong if one.job is not None}
     repeat = _repeat(found, held, names, jobs_of, await _needed_since(connection, walk, held))
     if entities is not None:
-        repeat = await _with_ways(connection, repeat, {names[key.job].id: key.job for key in run_ids}, entities)
+        repeat = await _with_ways(
+            InstancePairs(connection, walk),
+            found.places.keys(),
+            repeat,
+            {names[key.job].id: key.job for key in run_ids},
+            entities,
+        )
     return WrongByReads(
         sorted(_runs(walk, found, names, run_ids), key=lambda one: (one.depth, one.started_at, one.run_id, one.job)),
         sorted(
@@ -289,13 +296,21 @@ def _repeat(
 
 
 async def _with_ways(
-    connection: Connection, repeat: Sequence[Repeat], ids: Mapping[str, uuid.UUID], entities: Mapping[int, str]
+    pairs: InstancePairs,
+    wrong: Collection[Place],
+    repeat: Sequence[Repeat],
+    ids: Mapping[str, uuid.UUID],
+    entities: Mapping[int, str],
 ) -> list[Repeat]:
-    facets = await facet_store.of_owners(connection, [ids[one.job] for one in repeat], ("jobType", "sourceCode"))
+    facets = await facet_store.of_owners(pairs.connection, [ids[one.job] for one in repeat], ("jobType", "sourceCode"))
     made: dict[str, set[str]] = {}
-    for run, entity, _, _ in await store.made_by_runs(connection, [run for one in repeat for run in one.runs]):
-        if entity in entities:
-            made.setdefault(run, set()).add(entities[entity])
+    for run, some in (await pairs.load_above([uuid.UUID(run) for one in repeat for run in one.runs])).items():
+        # A step is repeated with the run above it that makes the instance again.
+        wrong_ones = (
+            each for maker in some for each in pairs.made_by(maker) if not pairs.homes(each).isdisjoint(wrong)
+        )
+        if names := {entities[each.some.entity_id] for each in wrong_ones if each.some.entity_id in entities}:
+            made[str(run)] = names
     if not facets and not made:
         return list(repeat)
     found = []

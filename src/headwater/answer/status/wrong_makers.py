@@ -8,12 +8,14 @@ import uuid
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from headwater.answer.lineage.walk import Place
 from headwater.answer.status.declared import declared
+from headwater.answer.status.instance_pairs import InstancePairs
 from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.model import version
 from headwater.store.database import Connection
 from headwater.store.status import wrong_versions as store
-from headwater.store.status.wrong_versions import InstanceRange
+from headwater.store.status.wrong_versions import InstanceRange, MadeInstances
 
 Made = Iterable[tuple[str, InstanceRange]]
 """Runs, as they were reported, each with instances that it made."""
@@ -22,44 +24,49 @@ Made = Iterable[tuple[str, InstanceRange]]
 class WrongMakers:
     """The wrong instances of each run, added as they are found."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, pairs: InstancePairs) -> None:
+        self._pairs = pairs
         self._wrong: dict[uuid.UUID, dict[int, Ordinals]] = {}
-        self._made: dict[uuid.UUID, dict[int, Ordinals]] = {}
-        self._contents: dict[uuid.UUID, list[tuple[InstanceRange, str]]] = {}
 
     async def add(self, made: Made) -> set[uuid.UUID]:
         """Add wrong instances; return their runs. Runs without the id of an event say nothing of versions."""
-        texts: dict[uuid.UUID, str] = {}
+        runs: set[uuid.UUID] = set()
         for text, some in made:
             for run in version.run_ids([text]):
-                texts[run] = text
                 _add(self._wrong.setdefault(run, {}), some)
-        unknown = [text for run, text in texts.items() if run not in self._made]
-        for window, text, fingerprint in await store.versions_of_runs(self._connection, unknown):
-            run, some = uuid.UUID(text), InstanceRange(*window)
-            _add(self._made.setdefault(run, {}), some)
-            if fingerprint:
-                self._contents.setdefault(run, []).append((some, fingerprint))
-        return set(texts)
+                runs.add(run)
+        await self._pairs.load(runs)
+        return runs
 
     def entities(self, run: uuid.UUID) -> set[int]:
         """The entities of which this run made wrong instances."""
         return set(self._wrong.get(run, ()))
 
-    def contents(self, run: uuid.UUID) -> tuple[set[str], set[str]]:
-        """The fingerprints of the wrong instances that this run made, and of the right ones."""
+    def homes(self, run: uuid.UUID) -> set[Place]:
+        """The versions that the wrong instances of this run are, or may be."""
+        return {
+            place for one in self._pairs.made_by(run) if self._is_wrong(run, one) for place in self._pairs.homes(one)
+        }
+
+    def right_contents(self, run: uuid.UUID) -> set[str]:
+        """The fingerprints of the right instances that this run made, of none that is wrong."""
         found: tuple[set[str], set[str]] = set(), set()
-        wrong = self._wrong.get(run, {})
-        for some, fingerprint in self._contents.get(run, ()):
-            of = Ordinals.between(some.start_, some.end_)
-            found[0 if of & wrong.get(some.entity_id, NONE) else 1].add(fingerprint)
-        return found[0], found[1] - found[0]
+        for one in self._pairs.made_by(run):
+            if one.fingerprint:
+                found[self._is_wrong(run, one)].add(one.fingerprint)
+        return found[0] - found[1]
 
     def is_whole(self, run: uuid.UUID) -> bool:
         """Return whether all instances that this run made are wrong."""
+        made: dict[int, Ordinals] = {}
+        for one in self._pairs.made_by(run):
+            _add(made, one.some)
         wrong = self._wrong.get(run, {})
-        return all(some <= wrong.get(entity, NONE) for entity, some in self._made.get(run, {}).items())
+        return all(some <= wrong.get(entity, NONE) for entity, some in made.items())
+
+    def _is_wrong(self, run: uuid.UUID, one: MadeInstances) -> bool:
+        of = Ordinals.between(one.some.start_, one.some.end_)
+        return bool(of & self._wrong.get(run, {}).get(one.some.entity_id, NONE))
 
 
 class Scheduled(NamedTuple):

@@ -16,12 +16,12 @@ from headwater.answer.lineage.run_records import RunRecords
 from headwater.answer.lineage.walk import Place
 from headwater.answer.status.declared import declared
 from headwater.answer.status.doubted_instances import InstanceDoubts
-from headwater.answer.status.schedules import homes
+from headwater.answer.status.instance_pairs import InstancePairs
 from headwater.answer.status.wrong_by_reads import WrongByReads, describe
 from headwater.answer.status.wrong_columns import Reason, Spread, restricted
 from headwater.answer.status.wrong_makers import Made, WrongMakers, scheduled
 from headwater.entities.needs.columns import ALL, Columns, both, named
-from headwater.entities.time.ordinals import Ordinals
+from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import version
 from headwater.store.database import Connection
@@ -29,9 +29,16 @@ from headwater.store.lineage import column_flow, correlation
 from headwater.store.lineage import run_lineage as run_store
 from headwater.store.lineage.runs import RunKey
 from headwater.store.status import wrong_versions as store
-from headwater.store.status.wrong_versions import InstanceRange, Origin, OriginKind
+from headwater.store.status.wrong_versions import InstanceRange, MadeInstances, Origin, OriginKind
 
 _EXACT, _BY_TIME = "exact", "by_time"
+
+
+class _OfContent(NamedTuple):
+    """The readers of a content, by its name, and the versions that are it."""
+
+    readers: dict[RunKey, Reason]
+    versions: dict[Place, Reason]
 
 
 class Search:
@@ -43,6 +50,7 @@ class Search:
 
     _connection: Connection
     _walk: RunRecords
+    _pairs: InstancePairs
     _makers: WrongMakers
 
     def __init__(self, *, by_schedule: bool = False) -> None:
@@ -54,19 +62,20 @@ class Search:
         self._partial: set[Place] = set()
         self._partial_runs: set[RunKey] = set()
         self._waiting: dict[RunKey, Reason] = {}
-        self._families_of: dict[uuid.UUID, set[RunKey]] = {}
-        # The runs of which a version is what they made of an instance; and the datasets that hold an entity.
+        # The runs of which a version is what they made of an instance; and instances that are a condemned content.
         self._home_of: dict[Place, set[uuid.UUID]] = {}
-        self._holders: dict[int, set[uuid.UUID]] = {}
+        self._of_contents: list[MadeInstances] = []
         self.described: WrongByReads | None = None
 
     def begin(self, connection: Connection) -> None:
         """Search in this transaction."""
-        self._connection, self._walk, self._makers = connection, RunRecords(connection), WrongMakers(connection)
+        self._connection = connection
+        self.share(RunRecords(connection))
 
     def share(self, walk: RunRecords) -> None:
         """Use a walk of the same transaction that has met what is to be condemned."""
-        self._walk = walk
+        self._walk, self._pairs = walk, InstancePairs(self._connection, walk)
+        self._makers = WrongMakers(self._pairs)
 
     def run_ids(self) -> set[uuid.UUID]:
         """The ids of the runs found, but for those that also made instances which are right."""
@@ -97,16 +106,30 @@ class Search:
                 places[place] = itself
                 self._of_columns[place] = named(origin.columns) or ALL
             else:
-                nodes = await correlation.of_version(self._connection, origin.ref)
-                if not nodes:
-                    raise NotFound(
-                        f"no event reports the content {origin.ref} as read or written", fingerprint=origin.ref
-                    )
-                read = await store.content_readers(self._connection, nodes)
-                runs |= dict.fromkeys(read, Reason(None, 1, _EXACT))
-                self._of_columns |= dict.fromkeys(read, ALL)
+                mine = await self._condemn_content(origin.ref)
+                runs |= mine.readers
+                places |= mine.versions
+                self._of_columns |= dict.fromkeys((*mine.readers, *mine.versions), ALL)
         await self._go_on(runs, places)
         await self._restrict()
+
+    async def _condemn_content(self, fingerprint: str) -> _OfContent:
+        """Find the versions that are this content, and who read it by its name."""
+        nodes = await correlation.of_version(self._connection, fingerprint)
+        instances = await store.instances_of_content(self._connection, fingerprint)
+        if not nodes and not instances:
+            raise NotFound(
+                f"no event or report names the content {fingerprint} as read, written or produced",
+                fingerprint=fingerprint,
+            )
+        self._of_contents += instances
+        ids = await store.versions_of_contents(self._connection, nodes)
+        self._walk.versions |= await run_store.versions(self._connection, ids)
+        places = [Place(self._walk.versions[id_].dataset, id_) for id_ in ids if id_ in self._walk.versions]
+        readers = await store.content_readers(self._connection, nodes)
+        return _OfContent(
+            dict.fromkeys(readers, Reason(None, 1, _EXACT)), dict.fromkeys(places, Reason(None, 0, _EXACT))
+        )
 
     async def condemn_places(self, places: Iterable[Place]) -> None:
         """Add versions that the walk has met, and everyone that used them."""
@@ -128,12 +151,12 @@ class Search:
         `columns`: by entity, the wrong ones; all where it has none.
         """
         found: dict[Place, Reason] = {}
-        for run, keys in (await self._families(made)).items():
-            homes_ = await self._homes(run, keys)
-            found |= dict.fromkeys(homes_, Reason(None, 0, _EXACT))
-            self._restrict_to(homes_, run, columns)
+        for run in await self._makers.add(made):
+            homes = self._homes(run)
+            found |= dict.fromkeys(homes, Reason(None, 0, _EXACT))
+            self._restrict_to(homes, run, columns)
             if not self._makers.is_whole(run):
-                self._partial |= homes_.difference(self._reached.places)
+                self._partial |= homes.difference(self._reached.places)
         await self._go_on({}, found)
         await self._restrict()
 
@@ -141,8 +164,9 @@ class Search:
         """Add the runs that made these instances from something wrong, all that they wrote, and everyone that used that."""
         whole: dict[RunKey, Reason] = {}
         found: dict[Place, Reason] = {}
-        for run, keys in (await self._families(made)).items():
-            await self._homes(run, keys)
+        for run in await self._makers.add(made):
+            self._homes(run)
+            keys = self._pairs.families.get(run, set())
             fresh = dict.fromkeys((key for key in keys if key not in self._reached.runs), Reason(None, 0, _EXACT))
             if self._makers.is_whole(run):
                 whole |= fresh | dict.fromkeys(keys & self._partial_runs, Reason(None, 0, _EXACT))
@@ -157,20 +181,12 @@ class Search:
         await self._go_on(whole, found)
         await self._restrict()
 
-    async def _families(self, made: Made) -> dict[uuid.UUID, set[RunKey]]:
-        """The runs that made these wrong instances, each with those below it; what they wrote is loaded."""
-        runs = await self._makers.add(made)
-        self._families_of |= await store.run_keys(self._connection, runs - self._families_of.keys())
-        found = {run: self._families_of[run] for run in runs if run in self._families_of}
-        await self._walk.written_by([key for keys in found.values() for key in keys])
-        return found
-
     async def _leave_out_right(
         self, run: uuid.UUID, keys: dict[RunKey, Reason], written: dict[Place, Reason]
     ) -> dict[RunKey, Reason]:
         """Take from what a run wrote the versions that are its right instances, by their contents. Returns its parts that wrote anything else."""
-        _, right = self._makers.contents(run)
-        for place in [place for place in written if self._content(place) in right]:
+        right = self._makers.right_contents(run)
+        for place in [place for place in written if self._pairs.content(place) in right]:
             del written[place]
         left = {}
         for key, why in keys.items():
@@ -180,29 +196,33 @@ class Search:
             self._reached.written[key] = mine & written.keys()
         return left
 
-    def _content(self, place: Place) -> str:
-        return self._walk.versions[place.version].external_version if place.version in self._walk.versions else ""
-
-    async def _homes(self, run: uuid.UUID, keys: Collection[RunKey]) -> set[Place]:
-        """Return the versions that the instances which a run made are: those of their contents; else what it wrote to one dataset, or to the datasets
-        that hold the entities; if it wrote several and none is known to hold them, any may be."""
-        written = {place for some in (await self._walk.written_by(keys)).values() for place in some}
-        wrong, right = self._makers.contents(run)
-        contents = {place: self._content(place) for place in written}
-        written = {place for place, content in contents.items() if content in wrong} or {
-            place for place, content in contents.items() if content not in right
-        }
-        if len({place.dataset for place in written}) > 1:
-            entities = self._makers.entities(run)
-            held = await declared(self._connection)
-            if new := {held.names[each]: each for each in entities - self._holders.keys() if each in held.names}:
-                found = await homes(self._connection, held, new)
-                self._holders |= {new[name]: set(datasets) for name, datasets in found.items()}
-            holders = {id_ for each in entities for id_ in self._holders.get(each, ())}
-            written = {place for place in written if place.dataset in holders} or written
-        for place in written:
+    def _homes(self, run: uuid.UUID) -> set[Place]:
+        """The versions that the wrong instances which a run made are, or may be."""
+        homes = self._makers.homes(run)
+        for place in homes:
             self._home_of.setdefault(place, set()).add(run)
-        return written
+        return homes
+
+    async def made_instances(self) -> list[MadeInstances]:
+        """The instances that the wrong runs made, or that the wrong versions are, in their current versions."""
+        makers = await self._load_makers()
+        made = await store.made_by_runs(self._connection, [str(run) for run in makers])
+        return self._of_contents + self._list_wrong(made, self.found.places.keys() - self._partial)
+
+    async def _load_makers(self) -> set[uuid.UUID]:
+        """The runs that made instances, among those found and those above them."""
+        writers = {writer.run for place in self.found.places if (writer := self._walk.writer_of(place)) is not None}
+        return {maker for some in (await self._pairs.load_above(writers | self.run_ids())).values() for maker in some}
+
+    def _list_wrong(self, made: Iterable[MadeInstances], wrong: Collection[Place]) -> list[MadeInstances]:
+        """Those of these instances that runs made which are wrong as a whole, or that may be one of these versions."""
+        whole, found = self.run_ids(), []
+        for one in made:
+            run, homes = uuid.UUID(one.run), self._pairs.homes(one)
+            family = {key.run for key in self._pairs.families.get(run, ())}
+            if run in whole or not homes.isdisjoint(wrong) or (not homes and not family.isdisjoint(whole)):
+                found.append(one)
+        return found
 
     def right_homes(self, wrong: Collection[str]) -> frozenset[Place]:
         """The versions that are instances of which no run of `wrong` made the current one."""
@@ -227,18 +247,18 @@ class Search:
         doubts = InstanceDoubts(self._connection, await declared(self._connection), [], within)
         roots = list(roots)
         await doubts.follow_made(roots)
-        named_ = {(run, some.entity_id) for run, some in roots}
-        await self.condemn_makers(
-            [each for each in doubts.list_made() if (each[0], each[1].entity_id) not in named_], {}
-        )
+        await self.condemn_makers(_without(doubts.list_made(), roots), {})
 
     async def follow_instances(self) -> None:
         """Add the runs that used an instance which the runs found so far made, in any version: one that was replaced may have been read before."""
         doubts = InstanceDoubts(self._connection, await declared(self._connection), [])
         while True:
             before = self.run_ids()
-            await doubts.follow({str(run) for run in before})
-            await self.condemn_makers(doubts.list_made(), {})
+            made = [one for run in await self._load_makers() for one in self._pairs.made_by(run)]
+            of_whole = self.found.places.keys() - self._partial - self.found.columns.keys()
+            wrong = [(one.run, one.some) for one in self._list_wrong(made, of_whole)]
+            await doubts.follow_made(wrong)
+            await self.condemn_makers(_without(doubts.list_made(), wrong), {})
             if self.run_ids() == before:
                 return
 
@@ -288,7 +308,7 @@ class Search:
         found: dict[RunKey, Reason] = {}
         listed = [(place, writer) for place in places if (writer := self._walk.writer_of(place)) is not None]
         by_item = await store.item_readers(
-            self._connection, [(writer, place.dataset, self._content(place)) for place, writer in listed]
+            self._connection, [(writer, place.dataset, self._pairs.content(place)) for place, writer in listed]
         )
         for nr, run in by_item:
             place = listed[nr][0]
@@ -334,6 +354,19 @@ class Search:
         """Set `described` from what was found so far; with the names of `entities`, say also how jobs can be run again. `right`: versions that are
         held no longer."""
         self.described = await describe(self._connection, self._walk, self.found, entities=entities, right=right)
+
+
+def _without(made: Made, others: Made) -> list[tuple[str, InstanceRange]]:
+    """The instances that are none of the others of the same run."""
+    left: dict[tuple[str, int], Ordinals] = {}
+    for run, some in others:
+        key = run, some.entity_id
+        left[key] = left.get(key, NONE) | Ordinals.between(some.start_, some.end_)
+    return [
+        (run, InstanceRange(some.entity_id, start, end))
+        for run, some in made
+        for start, end in Ordinals.between(some.start_, some.end_) - left.get((run, some.entity_id), NONE)
+    ]
 
 
 class WrongInstances(NamedTuple):

@@ -8,7 +8,6 @@ import datetime as dt
 import itertools
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -23,17 +22,17 @@ from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidStatus, NotFound
 from headwater.intake.status import histories
-from headwater.intake.status.condemned_code import coded_versions, produced_since, roots_by_code
+from headwater.intake.status.condemned_code import roots_by_code
 from headwater.intake.status.declared import declared
-from headwater.intake.status.incident_columns import Restricted, restricted, spared, written
+from headwater.intake.status.incident_columns import Restricted, spared, written
 from headwater.intake.status.judgement import WRONG
 from headwater.intake.status.ledger import Ledger
+from headwater.intake.status.reach import Search, reach
 from headwater.model.tags import TEAM
 from headwater.store.database import Connection, Database
-from headwater.store.status import histories as histories_store
 from headwater.store.status import incidents as store
 from headwater.store.status import wrong_versions as origin_store
-from headwater.store.status.wrong_versions import InstanceRange, Origin
+from headwater.store.status.wrong_versions import Origin
 
 _OF_IT = (*WRONG, "suspect")
 """Kinds of marks that an incident may have set."""
@@ -119,42 +118,6 @@ class Settled(msgspec.Struct, frozen=True):
     changed: list[Changed]
 
 
-class Search(Protocol):
-    """Finds what used runs, versions and contents, by recorded reads (`headwater.answer.status.wrong_versions`)."""
-
-    def begin(self, connection: Connection) -> None:
-        """Search in this transaction."""
-
-    async def condemn(self, origins: Sequence[Origin]) -> None:
-        """Add what is wrong itself, and everyone that used it."""
-
-    async def condemn_instances(
-        self, made: Sequence[tuple[str, InstanceRange]], columns: Mapping[int, Columns]
-    ) -> None:
-        """Add the versions of datasets that these instances are, and everyone that used them."""
-
-    async def condemn_makers(self, made: Sequence[tuple[str, InstanceRange]], columns: Mapping[int, Columns]) -> None:
-        """Add the runs that made these instances from something wrong, and everyone that used what they wrote."""
-
-    async def settle(self) -> None:
-        """Add the readers of which no schedule said what they used."""
-
-    async def follow_roots(self, roots: Sequence[tuple[str, InstanceRange]], within: Mapping[int, Ordinals]) -> None:
-        """Add the runs that used these instances in a version that was replaced since, among those in `within`."""
-
-    async def follow_instances(self) -> None:
-        """Add the runs that used an instance which the runs found so far made, in any version."""
-
-    def run_ids(self) -> set[uuid.UUID]:
-        """The ids of the runs found that are wrong as a whole."""
-
-    def found_versions(self) -> bool:
-        """Return whether any wrong version of a dataset was found."""
-
-    async def describe(self) -> None:
-        """Look up the names of what was found."""
-
-
 async def open_(
     database: Database,
     wrong: Sequence[Wrong],
@@ -180,7 +143,7 @@ async def open_(
             if not origins and not await origin_store.has_versions(connection):
                 search = None  # nothing was recorded that could have been read
         named = _named(held, wrong) if wrong or not origins else {}
-        found = await _reach(connection, held, wrong, named, search)
+        found = await reach(connection, held, _columns(wrong), named, search)
         if not any(found.roots.values()) and not origins:
             raise InvalidStatus(
                 "None of these instances exists yet. Report it first: `headwater report ENTITY produced KEY`."
@@ -211,72 +174,6 @@ async def open_(
             listed(held, {name: some - found.roots.get(name, NONE) for name, some in named.items()}),
             {name: some - found.gone.get(name, NONE) for name, some in found.reached.current.items()},
         )
-
-
-class _Reach(NamedTuple):
-    """`roots`: the instances condemned themselves; `gone`: those that do not exist any more; `reached`: all that used them."""
-
-    roots: dict[str, Ordinals]
-    gone: Mapping[str, Ordinals]
-    reached: Spread
-    columns: Restricted | None
-    coded: dict[str, list[histories_store.Coded]]
-
-
-async def _reach(
-    connection: Connection,
-    held: StoredDeclarations,
-    wrong: Sequence[Wrong],
-    named: Mapping[str, Ordinals],
-    search: Search | None,
-) -> _Reach:
-    """Follow schedules from the instances, recorded reads from the runs, and each from the other until neither finds more."""
-    by_schedule: dict[str, Ordinals] = {}
-    while True:
-        asked = dict(named)
-        if search is not None:
-            runs = [str(run) for run in search.run_ids()]
-            for _, number, start, end in await origin_store.made_by_runs(connection, runs):
-                if (name := held.names.get(number)) is not None:
-                    # The schedule says through what it is wrong; recorded reads say only that it is.
-                    made = Ordinals.between(start, end) - by_schedule.get(name, NONE)
-                    asked[name] = asked.get(name, NONE) | made
-        recorded, gone = await histories.reached(connection, held, asked)
-        roots = {name: (some & recorded.there.get(name, NONE)) - gone.get(name, NONE) for name, some in asked.items()}
-        coded = await coded_versions(connection, held, roots)
-        columns = None
-        if some_columns := _columns(wrong):
-            columns = await restricted(connection, held, some_columns, produced_since(roots, coded))
-        # Each step is slow with thousands of entities; a thread leaves the event loop free.
-        unaffected = columns.unaffected if columns else frozenset[tuple[str, str]]()
-        reached = await asyncio.to_thread(Spread, recorded, roots, {}, unaffected)
-        found = _Reach(roots, gone, reached, columns, coded)
-        if search is None:
-            return found
-        before = search.run_ids()
-        of_entity = {held.number(name): some for name, some in columns.columns.items()} if columns else {}
-        itself = {name: some & roots.get(name, NONE) for name, some in named.items()}
-        used = {name: some - itself.get(name, NONE) for name, some in reached.current.items()}
-        await search.condemn_makers(await _makers(connection, held, used), of_entity)
-        makers = await _makers(connection, held, itself)
-        await search.condemn_instances(makers, of_entity)
-        if any(reached.past.values()):
-            within = {held.number(name): some for name, some in reached.current.items()}
-            for name, some in reached.past.items():
-                within[held.number(name)] = within.get(held.number(name), NONE) | some
-            await search.follow_roots(makers, within)
-            await search.follow_instances()
-        await search.settle()
-        by_schedule = {name: some - roots.get(name, NONE) for name, some in reached.current.items()}
-        if search.run_ids() == before:  # reported by people, or in events that are no longer there
-            return found
-
-
-async def _makers(
-    connection: Connection, held: StoredDeclarations, sets: Mapping[str, Ordinals]
-) -> list[tuple[str, InstanceRange]]:
-    windows = [(held.number(name), start, end) for name, some in sets.items() for start, end in some]
-    return await origin_store.runs_of_instances(connection, windows)
 
 
 async def fix(

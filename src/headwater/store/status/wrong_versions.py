@@ -34,6 +34,14 @@ class InstanceRange(NamedTuple):
     end_: int
 
 
+class MadeInstances(NamedTuple):
+    """Instances that one version of an entity holds. `run`: as it was reported, or empty; `fingerprint`: of the content, or empty."""
+
+    run: str
+    some: InstanceRange
+    fingerprint: str
+
+
 class Earlier(NamedTuple):
     """The version before another one: its id, its name in its storage, and when it was written."""
 
@@ -133,20 +141,41 @@ async def reads_by_item(connection: Connection, runs: Collection[RunKey]) -> set
     return {(RunKey(row[0], row[1]), row[2]) for row in rows}
 
 
-async def made_by_runs(connection: Connection, runs: Collection[str]) -> list[tuple[str, int, int, int]]:
-    """Return (run, entity, start, end) of the instances whose current versions these runs made."""
-    if not runs:
-        return []
-    rows = await sqlfile.load(_QUERIES)["instances_of_runs"].many(connection, runs=list(runs))
-    return [(row[3], row[0], row[1], row[2]) for row in rows]
+async def made_by_runs(connection: Connection, runs: Collection[str]) -> list[MadeInstances]:
+    """Return the instances whose current versions these runs made."""
+    return await _read_made(connection, "instances_of_runs", runs)
 
 
-async def versions_of_runs(connection: Connection, runs: Collection[str]) -> list[tuple[Window, str, str]]:
-    """Return the versions of instances that these runs made, current or not, each with its run and its fingerprint (empty if unknown)."""
+async def versions_of_runs(connection: Connection, runs: Collection[str]) -> list[MadeInstances]:
+    """Return the versions of instances that these runs made, current or not."""
+    return await _read_made(connection, "versions_of_runs", runs)
+
+
+async def instances_of_content(connection: Connection, fingerprint: str) -> list[MadeInstances]:
+    """Return the instances whose current versions have this content."""
+    rows = await sqlfile.load(_QUERIES)["instances_of_content"].many(connection, fingerprint=fingerprint)
+    return [MadeInstances(row[3], InstanceRange(*row[:3]), row[4]) for row in rows]
+
+
+async def _read_made(connection: Connection, query: str, runs: Collection[str]) -> list[MadeInstances]:
     if not runs:
         return []
-    rows = await sqlfile.load(_QUERIES)["versions_of_runs"].many(connection, runs=sorted(runs))
-    return [((row[0], row[1], row[2]), row[3], row[4]) for row in rows]
+    rows = await sqlfile.load(_QUERIES)[query].many(connection, runs=sorted(runs))
+    return [MadeInstances(row[3], InstanceRange(*row[:3]), row[4]) for row in rows]
+
+
+async def makers_above(connection: Connection, runs: Collection[uuid.UUID]) -> dict[uuid.UUID, set[uuid.UUID]]:
+    """Return for each of these runs those that made instances: itself, and the runs above it. Only runs that have any."""
+    found: dict[uuid.UUID, set[uuid.UUID]] = {}
+    if runs:
+        for run, maker in await sqlfile.load(_QUERIES)["makers_above"].many(connection, runs=list(runs)):
+            found.setdefault(run, set()).add(maker)
+    return found
+
+
+async def versions_of_contents(connection: Connection, nodes: Collection[uuid.UUID]) -> list[uuid.UUID]:
+    """Return the versions of datasets that are one of these contents or items."""
+    return [row[0] for row in await sqlfile.load(_QUERIES)["versions_of_contents"].many(connection, ids=list(nodes))]
 
 
 async def reading_windows(connection: Connection, windows: Sequence[Window]) -> list[Window]:

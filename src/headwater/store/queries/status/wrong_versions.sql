@@ -130,17 +130,39 @@ join correlation_items p on p.id = e.parent_id left join dataset_canonical c on 
 where p.dataset_id is not null
 
 -- name: instances_of_runs :many
--- The instances whose current versions these runs made.
-select v.entity_id, lower(p.piece), upper(p.piece), v.run from instance_versions v
+-- The instances whose current versions these runs made, with their contents.
+select v.entity_id, lower(p.piece), upper(p.piece), v.run, coalesce(v.fingerprint, '') from instance_versions v
 cross join lateral (
   select coalesce(range_agg(int8range(n.start_, n.end_)), '{}') as later from instance_versions n
   where n.entity_id = v.entity_id and n.end_ > v.start_ and n.start_ < v.end_ and (n.produced_at, n.seq) > (v.produced_at, v.seq)) since
 cross join lateral unnest(int8multirange(int8range(v.start_, v.end_)) - since.later) as p (piece)
 where v.run = any(%(runs)b::text[]) and v.run <> ''
 
+-- name: instances_of_content :many
+-- The instances whose current versions are this content, with the runs that made them (empty if unknown).
+select v.entity_id, lower(p.piece), upper(p.piece), v.run, v.fingerprint from instance_versions v
+cross join lateral (
+  select coalesce(range_agg(int8range(n.start_, n.end_)), '{}') as later from instance_versions n
+  where n.entity_id = v.entity_id and n.end_ > v.start_ and n.start_ < v.end_ and (n.produced_at, n.seq) > (v.produced_at, v.seq)) since
+cross join lateral unnest(int8multirange(int8range(v.start_, v.end_)) - since.later) as p (piece)
+where v.fingerprint = %(fingerprint)s
+
 -- name: versions_of_runs :many
 -- The versions of instances that these runs made, current or not, with their contents.
 select entity_id, start_, end_, run, coalesce(fingerprint, '') from instance_versions where run = any(%(runs)b::text[]) and run <> ''
+
+-- name: versions_of_contents :many
+-- The versions of datasets that are one of these contents or items.
+select distinct v.id from correlation_items i join dataset_versions v on v.dataset_id = i.dataset_id and v.external_version = i.external_version
+where i.id = any(%(ids)b::uuid[]) and i.external_version <> ''
+
+-- name: makers_above :many
+-- Of these runs and those above them, the ones that made instances: (run, maker).
+with recursive above (run_id, at, depth) as (
+  select k.run_id, k.run_id, 0 from unnest(%(runs)b::uuid[]) as k (run_id)
+  union select a.run_id, r.parent_run_id, a.depth + 1 from above a join runs r on r.run_id = a.at where r.parent_run_id is not null and a.depth < 32
+)
+select distinct a.run_id, a.at from above a where exists (select from instance_versions v where v.run = a.at::text and v.run <> '')
 
 -- name: reading_windows :many
 -- The instances of the versions that are recorded as readers of instances in these windows.
@@ -163,7 +185,7 @@ with recursive above (run_id, at, depth) as (
   select k.run_id, k.run_id, 0 from unnest(%(runs)b::uuid[]) as k (run_id)
   union select a.run_id, r.parent_run_id, a.depth + 1 from above a join runs r on r.run_id = a.at where r.parent_run_id is not null and a.depth < 32
 )
-select distinct a.run_id, v.entity_id, v.start_, v.end_, r.upstream_id from above a join instance_versions v on v.run = a.at::text left join instance_reads r on r.seq = v.seq
+select distinct a.run_id, v.entity_id, v.start_, v.end_, r.upstream_id from above a join instance_versions v on v.run = a.at::text and v.run <> '' left join instance_reads r on r.seq = v.seq
 
 -- name: has_versions :one
 -- True if any run or event reported a version of a dataset.
