@@ -76,6 +76,9 @@ export const catalogue = (raw: Raw) =>
     owner: text(raw.owner),
     state: text(raw.state),
     stalled: flag(raw.stalled),
+    /** Of jobs: parents whose children are listed, and whether parents stand for them at all. */
+    open: texts(raw.open),
+    fold: oneOf(raw.fold, "none"),
   });
 
 export const LENSES = [

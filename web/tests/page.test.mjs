@@ -265,6 +265,34 @@ describe("finding", () => {
     );
   });
 
+  onPage("in the list of jobs a package stands for its jobs until it is opened", async (page, open) => {
+    await open("catalogue/jobs?namespace=flights");
+    const rows = page.getByRole("table", { name: "Jobs" }).locator("tbody tr");
+    await rows.first().waitFor();
+    const folded = await rows.count();
+    assert.equal(await page.getByRole("link", { name: "clean-flights.flights" }).count(), 0);
+    await page.getByRole("button", { name: "Unfold the 2 jobs of clean-flights" }).click();
+    await page.getByRole("link", { name: "clean-flights.flights" }).waitFor();
+    assert.equal(await rows.count(), folded + 2);
+    await page.reload();
+    await page.getByRole("button", { name: "Fold the 2 jobs of clean-flights" }).click();
+    await page.getByRole("link", { name: "clean-flights.flights" }).waitFor({ state: "detached" });
+    await page.getByLabel("Part of a name").fill("clean-flights.");
+    await page.getByRole("link", { name: "clean-flights.flights" }).waitFor();
+  });
+
+  onPage("on a phone facets wait behind a button, and a past time leaves the bar whole", async (page, open) => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await open("catalogue/datasets?asOf=2026-01-01T00:00:00Z");
+    await arrived(page);
+    const rows = page.getByRole("table", { name: "Datasets" }).locator("tbody tr");
+    assert.ok((await rows.first().boundingBox()).y < 422, "the list begins in the upper half");
+    await page.getByRole("button", { name: "Narrow by" }).click();
+    await page.getByRole("button", { name: "metabase" }).first().waitFor();
+    const theme = await page.getByRole("button", { name: "Use dark colours" }).boundingBox();
+    assert.ok(theme.x + theme.width <= 390);
+  });
+
   onPage("a list narrows, sorts, hides columns, keeps it in the address, and goes to a file", async (page, open) => {
     await open("catalogue/datasets");
     await page.getByRole("button", { name: "pii:false" }).click();
@@ -317,12 +345,17 @@ describe("the graph", () => {
   );
 
   onPage("what is left out is counted, and one click away", async (page, open) => {
-    await open(lineage("dataset:grid:grid.d0_0", "?depth=100&nodes=50"));
+    await open(lineage("dataset:grid:grid.d0_0", "?depth=100&nodes=100"));
     await settled(page);
     const notice = page.locator(".notices");
-    assert.match(await notice.innerText(), /50 nodes shown; at least \d+ more left out/);
-    await notice.getByRole("button", { name: /Show up to/ }).click();
-    await page.waitForFunction(() => Number(document.querySelector(".graph")?.dataset.nodes) > 200);
+    const text = await notice.innerText();
+    const [all, left] = text
+      .match(/nodes of (\d+) are shown; (\d+) nodes are left out/)
+      .slice(1)
+      .map(Number);
+    assert.equal(all, 100 + left);
+    await notice.getByRole("button", { name: `Show all ${all}` }).click();
+    await page.waitForFunction((n) => Number(document.querySelector(".graph")?.dataset.nodes) === n, all);
     await open(lineage("dataset:grid:grid.d0_0", "?depth=1"));
     await settled(page);
     assert.match(await notice.innerText(), /Beyond depth 1: \d+ nodes? with more downstream/);

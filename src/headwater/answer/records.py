@@ -157,7 +157,7 @@ async def record_lineage(connection: Connection, question: Question, subjects: C
         nodes=sorted(nodes.values(), key=lambda n: (n.hop, n.id)),
         edges=_with_own_parts(_edges(records, walk, stands_for), nodes),
         column_edges=[],
-        hidden=Hidden(len(hidden) + walk.capped, reason if hidden or walk.capped else None),
+        hidden=Hidden(len(hidden) + walk.capped, reason if hidden or walk.capped else None, walk.capped > 0),
         notes=notes,
     )
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.events import dataset, encoded, facet, run_event
+from tests.events import dataset, encoded, facet, parent, run_event
 
 
 def send(client: Any) -> None:
@@ -68,6 +68,36 @@ def test_facets_count_what_the_other_filters_leave(client: Any) -> None:
     jobs = ask(client, "jobs", facets=True, sort="name")
     assert [one["name"] for one in jobs["jobs"]] == ["copy", "load", "mart"]
     assert jobs["facets"]["namespace"] == {"test": 3}
+
+
+def test_jobs_are_listed_below_their_parents(client: Any) -> None:
+    events = [
+        run_event("COMPLETE", 11, "dag", at="2026-01-04T00:00:00Z"),
+        *(
+            run_event(
+                "COMPLETE",
+                number,
+                f"dag.{name}",
+                [],
+                [f"/{name}"],
+                run_facets=parent(11, "dag"),
+                at="2026-01-04T00:00:00Z",
+            )
+            for number, name in ((12, "b"), (13, "a"))
+        ),
+    ]
+    send(client)
+    for event in events:
+        assert client.post("/api/v1/lineage", encoded(event)).status_code == 201
+    top = ask(client, "jobs", parent="none", sort="name")
+    assert [one["name"] for one in top["jobs"]] == ["copy", "dag", "load", "mart"]
+    assert (top["total"], top["children"]) == (4, {"job:test:dag": 2})
+    below = ask(client, "jobs", parent="job:test:dag", sort="name")
+    assert [one["name"] for one in below["jobs"]] == ["dag.a", "dag.b"]
+    assert (below["total"], below["children"]) == (2, {})
+    assert [one["name"] for one in ask(client, "jobs", parent="job:test:dag", limit=1)["jobs"]] == ["dag.a"]
+    assert ask(client, "jobs")["total"] == 6
+    assert client.get("/api/v2/jobs", parent="job:test:none").status_code == 404
 
 
 @pytest.mark.parametrize("question", [{"sort": "size"}, {"order": "sideways"}])

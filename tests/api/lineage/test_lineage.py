@@ -39,7 +39,7 @@ def test_up_and_down_with_depth_and_what_is_hidden(client: Any) -> None:
         if n["hidden_upstream"] or n["hidden_downstream"]
     }
     assert hidden == {"dataset:file:/1": (1, 0), "dataset:file:/5": (0, 1)}
-    assert answer["hidden"] == {"nodes": 2, "reason": "depth=2 reached"}
+    assert answer["hidden"] == {"nodes": 2, "reason": "depth=2 reached", "at_least": False}
     assert hops(ask(client, "dataset:file:/3", direction="upstream", depth=100)).keys() == {
         "/0",
         "j1",
@@ -266,7 +266,30 @@ def test_a_cap_is_told(client: Any) -> None:
     send(client, run_event("COMPLETE", 1, "wide", [f"/i{n}" for n in range(20)], ["/out"]))
     answer = ask(client, "dataset:file:/out", max_nodes=10)
     assert len(answer["nodes"]) == 10
-    assert answer["hidden"] == {"nodes": 12, "reason": "max_nodes=10 reached"}
+    assert answer["hidden"] == {"nodes": 12, "reason": "max_nodes=10 reached", "at_least": False}
+
+
+def test_both_directions_keep_their_nearest_and_all_the_rest_is_counted(client: Any) -> None:
+    chain(client, 40)
+    answer = ask(client, "dataset:file:/20", depth=100, max_nodes=9)
+    assert hops(answer) == {
+        "/18": -2,
+        "j19": -2,
+        "/19": -1,
+        "j20": -1,
+        "/20": 0,
+        "j21": 1,
+        "/21": 1,
+        "j22": 2,
+        "/22": 2,
+    }
+    assert answer["hidden"] == {"nodes": 81 - 9, "reason": "max_nodes=9 reached", "at_least": False}
+    beside = {n["id"]: (n["hidden_upstream"], n["hidden_downstream"]) for n in answer["nodes"]}
+    assert {id_ for id_, sides in beside.items() if any(sides)} == {"dataset:file:/18", "dataset:file:/22"}
+    assert beside["dataset:file:/18"] == (1, 0)
+    assert beside["dataset:file:/22"] == (0, 1)
+    uncounted = ask(client, "dataset:file:/20", depth=100, max_nodes=3)
+    assert uncounted["hidden"] == {"nodes": 1 + 2 * 15 - 3, "reason": "max_nodes=3 reached", "at_least": True}
 
 
 def test_statements_grow_with_depth_and_not_with_width(client: Any, statements: Any) -> None:

@@ -80,7 +80,7 @@ def test_each_day_is_its_own_chain(client: Any) -> None:
         ("b@build#22", "report#23", "DERIVED"),
         ("report#23", "c@report#23", "TOLD"),
     }
-    assert answer["hidden"] == {"nodes": 0, "reason": None}
+    assert answer["hidden"] == {"nodes": 0, "reason": None, "at_least": False}
     assert answer["unchecked_readers"] == 0
     assert set(hops(ask(client, 22, direction="upstream"))) == {"src@", "load#21", "a@load#21", "build#22"}
     assert set(hops(ask(client, 22, direction="downstream"))) == {"build#22", "b@build#22", "report#23", "c@report#23"}
@@ -90,7 +90,7 @@ def test_depth_and_what_is_hidden(client: Any) -> None:
     days(client, 1)
     answer = ask(client, 12, depth=1)
     assert set(hops(answer)) == {"a@", "build#12", "b@build#12"}
-    assert answer["hidden"] == {"nodes": 2, "reason": "depth=1 reached"}
+    assert answer["hidden"] == {"nodes": 2, "reason": "depth=1 reached", "at_least": False}
     beyond = {n["label"]: (n["hidden_upstream"], n["hidden_downstream"]) for n in answer["nodes"]}
     assert beyond == {"a": (1, 0), "build": (0, 0), "b": (0, 1)}
     assert set(hops(ask(client, 12, depth=0))) == {"build#12"}

@@ -3027,6 +3027,8 @@ export interface components {
         Hidden: {
             nodes: number;
             reason: string | null;
+            /** @default false */
+            at_least: boolean;
         };
         /** HiddenNodes */
         HiddenNodes: {
@@ -5592,6 +5594,9 @@ export interface components {
                     [key: string]: number;
                 };
             } | null;
+            children: {
+                [key: string]: number;
+            };
         };
         /** Version */
         lineage_catalog_Version: {
@@ -6596,6 +6601,8 @@ export interface operations {
                 q?: string | null;
                 tag?: string | null;
                 owner?: string | null;
+                /** @description A job's id: the jobs below it. `none`: jobs without a parent. */
+                parent?: string | null;
                 sort?: string;
                 order?: string | null;
                 facets?: boolean;

@@ -27,7 +27,14 @@ export function AsOf() {
         <Popover.Target>
           <button type="button" className="button quiet" aria-expanded={open} onClick={() => setOpen(!open)}>
             <span className="minor">As of: </span>
-            {asOf ? exact(asOf, zone) : "now"}
+            {asOf ? (
+              <>
+                <span className="as-of-exact">{exact(asOf, zone)}</span>
+                <span className="as-of-day">{exact(asOf, zone).slice(0, 10)}</span>
+              </>
+            ) : (
+              "now"
+            )}
           </button>
         </Popover.Target>
         <Popover.Dropdown>
@@ -67,8 +74,8 @@ export function AsOf() {
         </Popover.Dropdown>
       </Popover>
       {asOf && (
-        <Link className="button quiet" to="." search={(now) => ({ ...now, asOf: undefined })}>
-          Back to now
+        <Link className="button quiet" to="." search={(now) => ({ ...now, asOf: undefined })} aria-label="Back to now">
+          <span className="minor">Back to </span>now
         </Link>
       )}
     </span>

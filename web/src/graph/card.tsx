@@ -45,6 +45,7 @@ export const NodeCard = memo(function NodeCard(props: Props) {
   const { node, card, actions } = props;
   const classes = ["card", node.kind];
   if (node.word) classes.push(`is-${node.word}`);
+  if (node.folded > 0) classes.push("is-folded");
   if (props.isRoot) classes.push("is-root");
   if (props.isSelected) classes.push("is-selected");
   if (props.isCurrent) classes.push("is-current");

@@ -37,6 +37,8 @@ interface Props<T extends object> {
   /** Of all pages; absent: these rows are all. */
   total?: number;
   pageSize?: number;
+  /** How many of the rows are the page's own, if some of them are opened; absent: all. */
+  pageRows?: number;
   /** More may follow, though it is not known how many. */
   more?: boolean;
   state?: TableState;
@@ -104,7 +106,8 @@ export function Table<T extends object>(props: Props<T>) {
         <span className="table-count">
           {props.total !== undefined ? (
             <>
-              {rows.length === 0 ? "0" : `${count(first + 1)}–${count(first + rows.length)}`} of {count(props.total)}
+              {rows.length === 0 ? "0" : `${count(first + 1)}–${count(first + (props.pageRows ?? rows.length))}`} of{" "}
+              {count(props.total)}
             </>
           ) : (
             <>

@@ -86,13 +86,19 @@ class Datasets(msgspec.Struct):
 
 
 class Jobs(msgspec.Struct):
+    """`children`: of the jobs listed, how many jobs are directly below each; absent: none."""
+
     total: int
     jobs: list[node.Node]
     facets: dict[str, dict[str, int]] | None = None
+    children: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """The filters and the order of a list of datasets or jobs. `words`: part of the name; the other filters match in full."""
+    """The filters and the order of a list of datasets or jobs. `words`: part of the name; the other filters match in full.
+
+    `parent`: of jobs, the id of the one above them, or `NO_PARENT`.
+    """
 
     namespace: str | None = None
     words: str | None = None
@@ -104,8 +110,10 @@ class Listing(msgspec.Struct, frozen=True):
     facets: bool = False
     limit: int = 100
     offset: int = 0
+    parent: str | None = None
 
 
+NO_PARENT = "none"
 _SORTS, _ORDERS = ("updated", "name"), ("asc", "desc")
 _FACETS = ("namespace", "platform", "tag", "owner")
 _MOST_COUNTED = 100_000
@@ -113,19 +121,19 @@ _MOST_COUNTED = 100_000
 
 async def datasets(database: Database, listing: Listing) -> Datasets:
     """Return datasets, the one with the latest event first unless `sort` and `order` say otherwise. Raises InvalidQuestion."""
-    found, total, facets = await _page(database, "datasets", listing)
+    found, total, facets, _ = await _page(database, "datasets", listing)
     return Datasets(total, found, facets)
 
 
 async def jobs(database: Database, listing: Listing) -> Jobs:
     """Return jobs, the one with the latest event first unless `sort` and `order` say otherwise. Raises InvalidQuestion."""
-    found, total, facets = await _page(database, "jobs", listing)
-    return Jobs(total, found, facets)
+    found, total, facets, children = await _page(database, "jobs", listing)
+    return Jobs(total, found, facets, children)
 
 
 async def _page(
     database: Database, kind: str, listing: Listing
-) -> tuple[list[node.Node], int, dict[str, dict[str, int]] | None]:
+) -> tuple[list[node.Node], int, dict[str, dict[str, int]] | None, dict[str, int]]:
     for parameter, value, allowed in (
         ("sort", listing.sort, _SORTS),
         ("order", listing.order or "asc", _ORDERS),
@@ -137,12 +145,16 @@ async def _page(
     narrow = {"platform": listing.platform, "tag": listing.tag, "owner": listing.owner}
     query = narrowed("", type=type_, namespace=listing.namespace, **narrow)
     async with database.snapshot() as connection:
+        top = listing.parent == NO_PARENT
+        parent = None if top or listing.parent is None else (await node_row(connection, listing.parent)).id
         rows, total = await node_store.page(
             connection,
             kind,
             namespace=listing.namespace,
             words=listing.words,
             query=query if any(narrow.values()) else None,
+            top=top,
+            parent=parent,
             sort=listing.sort,
             down=down,
             limit=listing.limit,
@@ -150,8 +162,9 @@ async def _page(
         )
         nodes = await node.from_rows(connection, {row.id: row for row in rows})
         counts = await search_store.counts(connection, query, _MOST_COUNTED) if listing.facets else None
+        below = await node_store.child_counts(connection, [row.id for row in rows]) if kind == "jobs" else {}
     facets = None if counts is None else {facet: counts.get(facet, {}) for facet in _FACETS}
-    return [nodes[row.id] for row in rows], total, facets
+    return [nodes[row.id] for row in rows], total, facets, {nodes[id_].id: count for id_, count in below.items()}
 
 
 async def dataset(database: Database, namespace: str, name: str, as_of: dt.datetime | None = None) -> Dataset:

@@ -33,6 +33,7 @@ from headwater.store.lineage.edges import Ahead, Moment
 from headwater.store.lineage.nodes import NodeRow
 
 DIRECTIONS = ("both", "upstream", "downstream")
+_MOST_COUNTED = 20_000
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -58,28 +59,29 @@ class Walk:
             "upstream": defaultdict(set),
             "downstream": defaultdict(set),
         }
-        self.capped = 0
+        # Each direction goes on past `max_nodes`: what is left out is counted, and the nearest of both directions stay.
+        self.reach = question.max_nodes + min(4 * question.max_nodes, _MOST_COUNTED)
+        self.most = self.reach
+        self.uncounted = False
+        self.left_out: set[uuid.UUID] = set()
 
-    def enter(self, id_: uuid.UUID, hop: int) -> bool:
-        """Add the node to the answer; return True if it is new there and there is room for it."""
-        if id_ in self.hops:
-            return False
-        if len(self.hops) >= self.question.max_nodes:
-            self.capped += 1
-            return False
-        self.hops[id_] = hop
-        return True
+    def enter(self, id_: uuid.UUID, hop: int) -> None:
+        """Add the node to the answer, unless it is there already or more than `most` were met."""
+        if id_ not in self.hops:
+            if len(self.hops) < self.most:
+                self.hops[id_] = hop
+            else:
+                self.uncounted = True
 
     async def go(self, direction: str, datasets: set[uuid.UUID], jobs: set[uuid.UUID]) -> None:
         """Walk from these datasets (or from these jobs) to the depth asked for."""
         sign = -1 if direction == "upstream" else 1
+        self.most = len(self.hops) + self.reach
         near, far = ("out", "in") if direction == "upstream" else ("in", "out")
         seen: set[uuid.UUID] = set(datasets)
         ahead = None
         if not self.moment.past:
-            ahead = await edge_store.ahead(
-                self.connection, datasets, jobs, direction, self.question.depth, 2 * self.question.max_nodes
-            )
+            ahead = await edge_store.ahead(self.connection, datasets, jobs, direction, self.question.depth, self.reach)
         from_jobs: dict[uuid.UUID, set[uuid.UUID] | None] = dict.fromkeys(jobs)
         for hop in range(1, self.question.depth + 1):
             if datasets:
@@ -124,6 +126,21 @@ class Walk:
         if edge.job in self.hops and edge.dataset in self.hops:
             self.edges[edge.dataset, edge.job, edge.direction] = edge
 
+    def cut(self) -> None:
+        """Leave out what is farthest from the start, down to `max_nodes`; nodes beside it have it as hidden."""
+        if len(self.hops) <= self.question.max_nodes:
+            return
+        nearest = sorted(self.hops.items(), key=lambda met: abs(met[1]))
+        self.left_out = {id_ for id_, _ in nearest[self.question.max_nodes :]}
+        self.hops = dict(nearest[: self.question.max_nodes])
+        for edge in self.edges.values():
+            for here, there in ((edge.source, edge.target), (edge.target, edge.source)):
+                if here in self.hops and there in self.left_out:
+                    self.beyond["downstream" if here == edge.source else "upstream"][here].add(there)
+        self.edges = {
+            key: edge for key, edge in self.edges.items() if edge.source in self.hops and edge.target in self.hops
+        }
+
 
 def _passes(
     told: dict[uuid.UUID, set[uuid.UUID]] | None, edge: Edge, via: set[uuid.UUID] | None, direction: str
@@ -164,6 +181,7 @@ async def lineage_in(connection: Connection, question: Question) -> Lineage:
     for direction in ("upstream", "downstream"):
         if question.direction in {"both", direction}:
             await walk.go(direction, set(datasets), set(jobs))
+    walk.cut()
     columns = await _columns(walk) if question.columns or question.field else []
     if question.field is not None:
         columns = _narrowed(walk, row, question.field, columns)
@@ -185,7 +203,7 @@ async def _start(walk: Walk, row: NodeRow) -> tuple[set[uuid.UUID], set[uuid.UUI
     if row.type == "DATASET":
         return {row.id}, set()
     jobs, level = {row.id}, {row.id}
-    while level and len(jobs) < walk.question.max_nodes:
+    while level and len(jobs) < walk.most:
         below = await edge_store.children(walk.connection, level)
         level = {child for children in below.values() for child in children} - jobs
         jobs |= level
@@ -223,12 +241,12 @@ def _answer(
 ) -> Lineage:
     for id_, found in nodes.items():
         found.hop = walk.hops[id_]
-        found.hidden_upstream = sum(job not in walk.hops for job in walk.beyond["upstream"].get(id_, ()))
-        found.hidden_downstream = sum(job not in walk.hops for job in walk.beyond["downstream"].get(id_, ()))
-    hidden = {job for side in walk.beyond.values() for jobs in side.values() for job in jobs if job not in walk.hops}
+        found.hidden_upstream = sum(other not in walk.hops for other in walk.beyond["upstream"].get(id_, ()))
+        found.hidden_downstream = sum(other not in walk.hops for other in walk.beyond["downstream"].get(id_, ()))
+    hidden = {other for side in walk.beyond.values() for some in side.values() for other in some} - walk.hops.keys()
     reason = (
         f"max_nodes={question.max_nodes} reached"
-        if walk.capped
+        if walk.left_out
         else (f"depth={question.depth} reached" if hidden else None)
     )
     # A dataset that declares its own lineage has its own id as the job's: that edge leads from it to itself.
@@ -247,7 +265,7 @@ def _answer(
         nodes=sorted(nodes.values(), key=lambda n: (n.hop, n.id)),
         edges=sorted(edges, key=lambda e: (e.source, e.target)),
         column_edges=column_answers(columns, nodes),
-        hidden=Hidden(len(hidden) + walk.capped, reason),
+        hidden=Hidden(len(hidden | walk.left_out), reason, walk.uncounted),
     )
 
 

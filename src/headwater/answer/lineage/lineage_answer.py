@@ -169,10 +169,11 @@ class AnswerColumnEdge(msgspec.Struct):
 
 
 class Hidden(msgspec.Struct):
-    """Neighbours that are no part of the answer, and why."""
+    """Nodes that are no part of the answer, and why. `at_least`: there are more than were counted."""
 
     nodes: int
     reason: str | None
+    at_least: bool = False
 
 
 class Lineage(msgspec.Struct):

@@ -90,6 +90,6 @@ async def run_lineage(database: Database, question: Question) -> RunLineage:
             ),
             key=lambda e: (e.source, e.target),
         ),
-        hidden=Hidden(hidden, reason if hidden else None),
+        hidden=Hidden(hidden, reason if hidden else None, walk.capped > 0),
         unchecked_readers=runs.unchecked,
     )

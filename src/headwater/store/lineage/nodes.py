@@ -68,14 +68,25 @@ async def page(
     namespace: str | None,
     words: str | None,
     query: str | None = None,
+    top: bool = False,
+    parent: uuid.UUID | None = None,
     sort: str = "updated",
     down: bool = True,
     limit: int,
     offset: int,
 ) -> tuple[list[NodeRow], int]:
-    """Return a page of `datasets` or `jobs`, the one with the latest event first, and how many there are. `query`: of their search documents."""
+    """Return a page of `datasets` or `jobs`, the one with the latest event first, and how many there are. `query`: of their search documents.
+
+    `top`: only jobs without a parent. `parent`: only the jobs below this one.
+    """
     queries = sqlfile.load("lineage/nodes")
-    narrow = {"namespace": namespace, "pattern": f"%{literal(words)}%" if words else None, "query": query}
+    narrow: dict[str, object] = {
+        "namespace": namespace,
+        "pattern": f"%{literal(words)}%" if words else None,
+        "query": query,
+    }
+    if kind == "jobs":
+        narrow |= {"top": top, "parent": parent}
     if (sort, down) == ("updated", True):
         rows = await queries[f"{kind}_page"].many(connection, **narrow, limit=limit, offset=offset)
     else:
@@ -84,6 +95,13 @@ async def page(
         )
     (total,) = await queries[f"{kind}_count"].one(connection, **narrow)
     return [NodeRow(*row) for row in rows], total
+
+
+async def child_counts(connection: Connection, jobs: Collection[uuid.UUID]) -> dict[uuid.UUID, int]:
+    """Return how many jobs are directly below each of these jobs; absent: none."""
+    if not jobs:
+        return {}
+    return dict(await sqlfile.load("lineage/nodes")["child_counts"].many(connection, ids=list(jobs)))
 
 
 async def namespaces(connection: Connection, *, limit: int, offset: int) -> list[tuple[str, dt.datetime]]:

@@ -1,9 +1,9 @@
-import { useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { get } from "../../api/client.ts";
 import { remember, useAsk } from "../../api/queries.ts";
 import { useTroubles } from "../../api/troubles.ts";
 import type { JobNode } from "../../api/types.ts";
-import { duration, shortNamespace } from "../../format.ts";
+import { duration, plural, shortNamespace } from "../../format.ts";
 import { distinguish } from "../../names.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Empty } from "../../parts/message.tsx";
@@ -15,15 +15,19 @@ import { Trouble } from "../incidents/trouble.tsx";
 import { type Column, PAGE, Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
 import { Bulk } from "./bulk.tsx";
+import { type JobRow, useChildren, withChildren } from "./folded-jobs.ts";
 import { FacetList, Narrow } from "./narrow.tsx";
 import { useList } from "./use-list.ts";
 
 const NONE: ReadonlySet<string> = new Set();
+const CLOSED: readonly string[] = [];
 
 export function Jobs() {
   const { search, change } = useList();
-  const { q, namespace, tag, owner, sort, order, page = 1 } = search;
-  const narrowed = { q, namespace, tag, owner, sort, order };
+  const { q, namespace, tag, owner, sort, order, page = 1, open = CLOSED } = search;
+  // Words, tags and owners are looked for in every job: then a parent does not stand for its children.
+  const isFolded = search.fold !== "none" && !q && !tag && !owner;
+  const narrowed = { q, namespace, tag, owner, sort, order, parent: isFolded ? "none" : undefined };
   const list = useAsk(
     "/api/v2/jobs",
     { query: { ...narrowed, limit: PAGE, offset: (page - 1) * PAGE } },
@@ -37,25 +41,40 @@ export function Jobs() {
   }, [rows]);
   const [ticked, setTicked] = useState<ReadonlySet<string>>(NONE);
   const troubles = useTroubles();
-  const names = useMemo(() => distinguish(rows ?? []), [rows]);
-  const columns = useMemo<Column<JobNode>[]>(
+  const openKey = open.join("\n");
+  const toggle = useCallback(
+    (id: string) => {
+      const now = openKey ? openKey.split("\n") : [];
+      const next = now.includes(id) ? now.filter((one) => one !== id) : [...now, id];
+      change({ open: next.length ? next : undefined });
+    },
+    [openKey, change],
+  );
+  const below = useChildren(isFolded ? open : CLOSED);
+  const counts = list.data?.children;
+  const shown = useMemo(
+    () => (rows ? withChildren({ jobs: rows, children: isFolded ? (counts ?? {}) : {} }, below) : []),
+    [rows, counts, below, isFolded],
+  );
+  const names = useMemo(() => distinguish(shown.map(({ job }) => job)), [shown]);
+  const columns = useMemo<Column<JobRow>[]>(
     () => [
       {
         id: "name",
         header: "Name",
         wide: true,
         sort: "name",
-        value: (row) => row.name,
-        cell: (row) => <NodeLink id={row.id} label={names.get(row.id)} />,
+        value: ({ job }) => job.name,
+        cell: (row) => <Name row={row} label={names.get(row.job.id)} toggle={toggle} />,
       },
       {
         id: "namespace",
         header: "Namespace",
         minor: true,
-        value: (row) => row.namespace,
-        cell: (row) => (
-          <span className="name soft" title={row.namespace}>
-            {shortNamespace(row.namespace)}
+        value: ({ job }) => job.namespace,
+        cell: ({ job }) => (
+          <span className="name soft" title={job.namespace}>
+            {shortNamespace(job.namespace)}
           </span>
         ),
       },
@@ -63,47 +82,47 @@ export function Jobs() {
         id: "parent",
         header: "Part of",
         minor: true,
-        value: (row) => row.parent,
-        cell: (row) => (row.parent ? <NodeLink id={row.parent} /> : <span className="soft">–</span>),
+        value: ({ job }) => job.parent,
+        cell: ({ job }) => (job.parent ? <NodeLink id={job.parent} /> : <span className="soft">–</span>),
       },
       {
         id: "tags",
         header: "Tags",
         minor: true,
-        value: (row) => row.tags.join(" "),
-        cell: (row) => <Tags tags={row.tags} />,
+        value: ({ job }) => job.tags.join(" "),
+        cell: ({ job }) => <Tags tags={job.tags} />,
       },
       {
         id: "state",
         header: "Last run",
-        value: (row) => row.last_run && runState(row.last_run),
-        cell: (row) =>
-          row.last_run ? <State state={runState(row.last_run)} /> : <span className="soft">no run yet</span>,
+        value: ({ job }) => job.last_run && runState(job.last_run),
+        cell: ({ job }) =>
+          job.last_run ? <State state={runState(job.last_run)} /> : <span className="soft">no run yet</span>,
       },
       {
         id: "took",
         header: "Took",
         number: true,
         minor: true,
-        value: (row) => row.last_run?.duration_ms,
-        cell: (row) => duration(row.last_run?.duration_ms ?? null),
+        value: ({ job }) => job.last_run?.duration_ms,
+        cell: ({ job }) => duration(job.last_run?.duration_ms ?? null),
       },
       {
         id: "now",
         header: "Now",
-        value: (row) => troubles.get(row.id) ?? null,
-        cell: (row) => <Trouble of={row.id} among={troubles} />,
+        value: ({ job }) => troubles.get(job.id) ?? null,
+        cell: ({ job }) => <Trouble of={job.id} among={troubles} />,
       },
       {
         id: "updated",
         header: "Last event",
         number: true,
         sort: "updated",
-        value: (row) => row.updated_at,
-        cell: (row) => <When at={row.updated_at} />,
+        value: ({ job }) => job.updated_at,
+        cell: ({ job }) => <When at={job.updated_at} />,
       },
     ],
-    [names, troubles],
+    [names, troubles, toggle],
   );
   return (
     <div className="with-facets">
@@ -113,24 +132,61 @@ export function Jobs() {
           <Table
             label="Jobs"
             columns={columns}
-            rows={rows ?? []}
-            keyOf={(row) => row.id}
+            rows={shown}
+            keyOf={({ job }) => job.id}
+            pageRows={rows?.length}
             total={total}
             state={search}
             onState={change}
             ticked={ticked}
             onTick={setTicked}
             all={async () => {
-              const all = await get("/api/v2/jobs", { query: { ...narrowed, limit: 10_000 } });
-              return all.jobs as JobNode[];
+              const all = await get("/api/v2/jobs", { query: { ...narrowed, parent: undefined, limit: 10_000 } });
+              return withChildren({ jobs: all.jobs as JobNode[], children: {} }, new Map());
             }}
             empty={<Empty title="No job is like this">Take a word or a facet away.</Empty>}
           >
             <Narrow search={search} change={change} placeholder="Part of a name" />
-            <Bulk kind="jobs" chosen={(rows ?? []).filter((row) => ticked.has(row.id))} clear={() => setTicked(NONE)} />
+            {!q && !tag && !owner && (
+              <button
+                type="button"
+                className="choice"
+                aria-pressed={isFolded}
+                title="A package or DAG stands for its jobs until it is opened"
+                onClick={() => change({ fold: isFolded ? "none" : undefined, open: undefined, page: undefined })}
+              >
+                Fold packages
+              </button>
+            )}
+            <Bulk
+              kind="jobs"
+              chosen={shown.flatMap(({ job }) => (ticked.has(job.id) ? [job] : []))}
+              clear={() => setTicked(NONE)}
+            />
           </Table>
         )}
       </Answered>
     </div>
+  );
+}
+
+function Name({ row, label, toggle }: { row: JobRow; label: string | undefined; toggle(id: string): void }) {
+  const { job, depth, children, isOpen } = row;
+  return (
+    <span className="tree-name" style={{ paddingInlineStart: depth * 20 }}>
+      <NodeLink id={job.id} label={label} />
+      {children > 0 && (
+        <button
+          type="button"
+          className="plain unfold"
+          aria-expanded={isOpen}
+          aria-label={`${isOpen ? "Fold" : "Unfold"} the ${plural(children, "job")} of ${label ?? job.name}`}
+          onClick={() => toggle(job.id)}
+        >
+          {isOpen ? "▾" : "▸"}
+          {children}
+        </button>
+      )}
+    </span>
   );
 }

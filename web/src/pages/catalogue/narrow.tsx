@@ -56,13 +56,22 @@ export function FacetList({
   facets: Record<string, Record<string, number>> | undefined;
   change(patch: ListSearch): void;
 }) {
+  const [isOpen, setOpen] = useState(false);
   if (!facets) return null;
   const shown = (["namespace", "platform", "tag", "owner"] as const).filter(
     (key) => Object.keys(facets[key] ?? {}).length > 0,
   );
   if (shown.length === 0) return null;
   return (
-    <aside className="facets" aria-label="Narrow the list">
+    <aside className={`facets${isOpen ? " is-open" : ""}`} aria-label="Narrow the list">
+      <button
+        type="button"
+        className="button quiet facets-toggle"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        Narrow by {shown.join(", ")}
+      </button>
       {shown.map((key) => (
         <section key={key}>
           <h2>{key}</h2>

@@ -213,7 +213,7 @@ function Filter({ state, change }: { state: State; change: Patch }) {
     >
       <input
         aria-label="Find in the graph"
-        placeholder="find: orders+2 tag:pii -type:job"
+        placeholder="find: orders+2 tag:pii"
         value={text}
         onChange={(event) => {
           setText(event.currentTarget.value);

@@ -1,6 +1,6 @@
 // What the drawing does not show, in words and counted, each with the click that brings it.
 import type { LineageAnswer, LineageNode } from "../../api/types.ts";
-import { exact, plural } from "../../format.ts";
+import { count, exact, plural } from "../../format.ts";
 import { MOST_NODES } from "../../search-params.ts";
 import type { SelectableNode } from "./selection.ts";
 import type { Patch, State } from "./lineage-page.tsx";
@@ -103,15 +103,19 @@ const beyond = (node: LineageNode | SelectableNode, side: "upstream" | "downstre
       : node.hidden_downstream;
 
 function Hidden({ answer, state, change }: HiddenProps) {
-  const { nodes, reason } = answer.hidden;
+  const { nodes, reason, at_least } = answer.hidden;
   if (reason?.startsWith("max_nodes")) {
-    const next = Math.min(Math.max(state.nodes * 5, 10_000), MOST_NODES);
+    const all = state.nodes + nodes;
+    // Cards are more than nodes of the answer where jobs are folded: the answer itself is counted.
+    const next = at_least ? Math.min(state.nodes * 5, MOST_NODES) : Math.min(all, MOST_NODES);
     return (
       <p>
-        {plural(answer.nodes.length, "node")} shown; at least {plural(nodes, "more", "more")} left out.{" "}
+        The nearest {count(state.nodes)} nodes of {at_least ? "more than " : ""}
+        {count(all)} are shown; {at_least ? "at least " : ""}
+        {plural(nodes, "node is", "nodes are")} left out.{" "}
         {state.nodes < MOST_NODES ? (
           <button type="button" className="plain" onClick={() => change({ nodes: next })}>
-            Show up to {next.toLocaleString("en")}
+            {at_least || next < all ? `Show up to ${count(next)}` : `Show all ${count(all)}`}
           </button>
         ) : (
           "Start nearer to what you look for."

@@ -37,14 +37,16 @@ where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) 
 -- name: jobs_page :many
 -- Jobs, the latest reported first.
 select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs
-where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+where not hidden and (not %(top)s or parent_id is null) and (%(parent)s::uuid is null or parent_id = %(parent)s)
+  and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
   and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
 order by last_seen desc, namespace, name limit %(limit)s offset %(offset)s
 
 -- name: jobs_page_sorted :many
 -- Jobs in another order: by name, or the one reported longest ago first.
 select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs
-where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+where not hidden and (not %(top)s or parent_id is null) and (%(parent)s::uuid is null or parent_id = %(parent)s)
+  and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
   and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
 order by case when %(sort)s = 'name' and not %(down)s then name end, case when %(sort)s = 'name' then name end desc,
          case when %(sort)s = 'updated' and not %(down)s then last_seen end, last_seen desc, namespace, name limit %(limit)s offset %(offset)s
@@ -52,8 +54,13 @@ order by case when %(sort)s = 'name' and not %(down)s then name end, case when %
 -- name: jobs_count :one
 -- The number of jobs.
 select count(*) from jobs
-where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+where not hidden and (not %(top)s or parent_id is null) and (%(parent)s::uuid is null or parent_id = %(parent)s)
+  and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
   and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
+
+-- name: child_counts :many
+-- The number of jobs directly below each of these jobs.
+select parent_id, count(*) from jobs where parent_id = any(%(ids)b::uuid[]) and not hidden group by parent_id
 
 -- name: counts :one
 -- The number of datasets (each once, under all its names), jobs and runs.

@@ -1,9 +1,11 @@
 """`/api/v2`: find and show datasets and jobs."""
 
+from typing import Annotated
 from urllib.parse import unquote
 
 from litestar import get
 from litestar.datastructures import State
+from litestar.params import QueryParameter
 
 from headwater.answer import objects
 from headwater.answer.lineage import catalog, find, lineage_answer, sources
@@ -75,6 +77,10 @@ async def jobs(
     q: OptionalText = None,
     tag: OptionalText = None,
     owner: OptionalText = None,
+    parent: Annotated[
+        str | None,
+        QueryParameter(max_length=10_000, description="A job's id: the jobs below it. `none`: jobs without a parent."),
+    ] = None,
     sort: Text = "updated",
     order: OptionalText = None,
     facets: Flag = False,
@@ -82,7 +88,7 @@ async def jobs(
     offset: Offset = 0,
 ) -> catalog.Jobs:
     """List jobs, the one with the latest event first, or by name; with `facets`, count them."""
-    listing = catalog.Listing(namespace, q, None, tag, owner, sort, order, facets, limit, offset)
+    listing = catalog.Listing(namespace, q, None, tag, owner, sort, order, facets, limit, offset, parent)
     return await catalog.jobs(state.database, listing)
 
 
