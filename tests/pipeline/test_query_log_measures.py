@@ -4,6 +4,7 @@ import datetime as dt
 import json
 
 import pytest
+from pyspark.sql import functions as F
 from tests.fixtures.pipeline import content, rows_of
 from tests.pipeline.measured import case, cut, daily, expected, plain, runs, seen, statements
 from tests.scale import full, suite_takes
@@ -13,7 +14,7 @@ from headwater.pipeline.query_log import schema as S
 from headwater.pipeline.query_log.cost import cost, drivers
 from headwater.pipeline.query_log.pruning import pruning
 from headwater.pipeline.query_log.quality import Alarm, quality
-from headwater.pipeline.query_log.touches import newest
+from headwater.pipeline.query_log.touches import NESTED, newest
 from headwater.pipeline.query_log.usage import Thresholds, usage
 
 pytestmark = pytest.mark.spark
@@ -120,6 +121,46 @@ def test_pruning(spark):
     same(seen(table, told["pruning"], ("name",)), expected(told["pruning"], ("name",)), ("name",))
     evidence = {row["name"]: json.loads(row["evidence"]) for row in table.collect()}
     assert {name: evidence[name] for name in told["evidence"]} == told["evidence"]
+
+
+_SMALL = {
+    "write": {"writes": ["dead"], "kind": "INSERT"},
+    "look": {"reads": ["weekly"]},
+    "monthly": {"reads": ["month_end"]},
+    "audit": {"reads": ["settings"], "writes": ["log"], "kind": "INSERT"},
+}
+_FOUR_WEEKS = [f"2026-03-{day:02}" for day in range(2, 30)]
+
+
+def advice_of(spark, *more, **tools):
+    told = [
+        {"run": "write pipeline etl", "days": _FOUR_WEEKS},
+        {"run": "look person ada", "days": _FOUR_WEEKS[::7]},
+        *more,
+    ]
+    log = daily(spark, runs(told))
+    for shape, tool in tools.items():
+        log = log.withColumn("tool", F.when(F.col("shape_id") == shape, tool).otherwise(F.col("tool")))
+    rows = pruning(log, statements(spark, _SMALL)).collect()
+    return {row["name"]: (row["confidence"], json.loads(row["evidence"])) for row in rows}
+
+
+def test_a_monthly_reader_lowers_what_four_weeks_of_log_can_say(spark):
+    confidence, evidence = advice_of(spark)["dead"]
+    # 28 of 90 days, seen for 28 of 30.
+    assert confidence == pytest.approx(28 / 90 * 28 / 30, abs=0.001)
+    assert (evidence["rare"], evidence["vouches_days"]) == (0.0, 28)
+    # One of two datasets with readers rested for 27 days, of 28.
+    monthly = {"run": "monthly person ann", "days": ["2026-03-02", "2026-03-29"]}
+    lower, evidence = advice_of(spark, monthly)["dead"]
+    assert evidence["rare"] == 0.5
+    assert lower == pytest.approx(confidence / 2, abs=0.001)
+
+
+def test_what_a_trigger_touches_is_needed(spark):
+    audit = {"run": "audit pipeline etl", "days": _FOUR_WEEKS}
+    assert set(advice_of(spark, audit)) == {"dead", "log", "settings"}
+    assert set(advice_of(spark, audit, audit=NESTED)) == {"dead"}
 
 
 def test_what_was_dropped_is_gone_unless_it_came_back(spark):

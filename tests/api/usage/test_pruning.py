@@ -38,7 +38,7 @@ def test_the_safe_order_and_what_it_saves(client: Any) -> None:
     ]
     assert found["datasets"][0] == {
         "id": f"dataset:{N}:report", "namespace": N, "name": "report", "label": "report", "wave": 1, "reason": "it has no readers", "money_month": 2.0,
-        "money_once": None, "evidence": "last read 2026-01-01", "confidence": 0.9, "reads": 1, "writes": 30, "last_read_at": "2026-01-01T00:00:00Z",
+        "money_once": None, "vouches_days": None, "evidence": "last read 2026-01-01", "confidence": 0.9, "reads": 1, "writes": 30, "last_read_at": "2026-01-01T00:00:00Z",
         "last_read_by_person_at": None, "last_written_at": None, "measured_at": "2026-11-21T06:00:00Z",
     }  # fmt: skip
     assert found["waves"] == [
@@ -49,19 +49,22 @@ def test_the_safe_order_and_what_it_saves(client: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("evidence", "once"),
+    ("evidence", "once", "vouches"),
     [
-        ('{"money_once": 0.9, "writes": 3}', 0.9),
-        ('{"money_once": "0.9"}', 0.9),
-        ('{"writes": 3}', None),
-        ("[1]", None),
-        ('{"money_once": {}}', None),
+        ('{"money_once": 0.9, "writes": 3, "vouches_days": 28}', 0.9, 28),
+        ('{"money_once": "0.9"}', 0.9, None),
+        ('{"writes": 3}', None, None),
+        ("[1]", None, None),
+        ('{"money_once": {}}', None, None),
     ],
 )
-def test_what_ran_once_is_told_apart(client: Any, evidence: str, once: float | None) -> None:
+def test_what_ran_once_and_what_the_log_vouches_for(
+    client: Any, evidence: str, once: float | None, vouches: int | None
+) -> None:
     send(client, dataset("dead", pruning={"wave": 1, "reason": "unread", "money_month": 2.0, "evidence": evidence}))
     [found] = ask(client, PATH)["datasets"]
     assert (found["money_once"], found["money_month"], found["evidence"]) == (once, 2.0, evidence)
+    assert found["vouches_days"] == vouches
 
 
 def test_filters_and_order(client: Any) -> None:

@@ -33,8 +33,7 @@ def log_job(number: int, text: str, reads: list[Any], writes: list[Any], **queri
     return run_event("COMPLETE", number, f"q{number}", reads, writes, namespace=N, job_facets=told)
 
 
-@pytest.fixture
-def world(client: Any) -> Any:
+def world_events() -> list[dict[str, Any]]:
     mart = table("shop.public.mart", **fields(total="numeric", masked="text"))
     columns = {
         "columnLineage": facet(
@@ -49,15 +48,19 @@ def world(client: Any) -> Any:
         "name": "dashboard/12",
         "facets": {"datasetType": facet(datasetType="DASHBOARD"), "documentation": facet(description="Sales")},
     }
-    send(
-        client,
+    return [
         log_job(1, "insert into mart select sum(amount), md5(email) from orders", [ORDERS], [mart | {"facets": mart["facets"] | columns}], actors=[{"actor": "etl", "kind": "pipeline", "executions": 5}]),
         log_job(2, "select total from mart", [mart], [board], actors=[{"actor": "looker", "kind": "bi", "executions": 5}]),
         log_job(3, "select amount from orders", [ORDERS], [], actors=[{"actor": "ada", "kind": "person", "executions": 4}, {"actor": "bob", "kind": "person", "executions": 1}],
                 tools=[{"tool": "metabase", "asset": "card/7", "name": "Amounts", "executions": 5}]),
         log_job(4, "select id from orders", [ORDERS], [], actors=[{"actor": "eve", "kind": "person", "executions": 5}]),
         run_event("COMPLETE", 5, "spark_job", [ORDERS], [dataset("/lake/out")]),
-    )  # fmt: skip
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def world(client: Any) -> Any:
+    send(client, *world_events())
     return client
 
 

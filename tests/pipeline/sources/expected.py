@@ -28,11 +28,12 @@ def given(case: Path) -> str | None:
 
 
 def answer(spark: Any, case: Path) -> dict[str, Any]:
-    """Return the reader's answer for a case: rows by query id without nulls, with files by their names; and the quarantined ones."""
+    """Return the reader's answer for a case: rows by query id without nulls, with files by their names; the quarantined ones; how many were
+    skipped."""
     from headwater.pipeline.query_log.sources import source
 
     together = source(case.parent.name).read(spark, [str(case / "input")], given(case)).together.collect()
-    rows, bad = [], []
+    rows, bad, skipped = [], [], 0
     for row in (row.asDict(recursive=True) for row in together):
         problem = row.pop("problem")
         file = row["file"].rsplit("/input/", 1)[-1]
@@ -40,6 +41,8 @@ def answer(spark: Any, case: Path) -> dict[str, Any]:
             assert (row["source"], row["dialect"]) == (case.parent.name, case.parent.name)
             told = {key: _plain(value) for key, value in row.items() if value is not None and key not in _SAME}
             rows.append({**told, "file": file})
+        elif problem["code"] == "skipped":
+            skipped += 1
         else:
             bad.append(
                 {"code": problem["code"], "reason": problem["reason"], "sample": problem["sample"], "file": file}
@@ -47,6 +50,7 @@ def answer(spark: Any, case: Path) -> dict[str, Any]:
     return {
         "rows": sorted(rows, key=lambda row: (row["query_id"], json.dumps(row, sort_keys=True))),
         "bad": sorted(bad, key=lambda row: (row["file"], row["code"], row["sample"])),
+        "skipped": skipped,
     }
 
 

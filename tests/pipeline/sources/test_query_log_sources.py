@@ -1,6 +1,6 @@
 """Every reader against logs as the products write them: tests/cases/query_log/SOURCE/CASE/input → expected.json.
 
-`expected.json` holds the namespace that is given, the rows by query id without what is null, and what was quarantined. A case that was reviewed by hand is
+`expected.json` holds the namespace that is given, the rows by query id without what is null, what was quarantined, and how many records tell of no execution. A case that was reviewed by hand is
 written there anew with `python -m tests.pipeline.sources.expected`.
 """
 

@@ -2150,6 +2150,7 @@ export interface components {
             reason: string;
             money_month: number | null;
             money_once: number | null;
+            vouches_days: number | null;
             evidence: string;
             confidence: number;
             reads: number;

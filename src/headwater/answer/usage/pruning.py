@@ -22,7 +22,8 @@ _MOST_BLOCKED = 1_000
 
 class Candidate(msgspec.Struct, kw_only=True):
     """A dataset that may be removed once those of the waves before it are. `money_month`: what that saves a month, null if no price is known;
-    `money_once`: what statements for it cost that ran on one day only, and that is saved by nothing. `evidence`: as the log's reader told it."""
+    `money_once`: what statements for it cost that ran on one day only, and that is saved by nothing. `vouches_days`: a reader
+    that comes at least that often would have been seen; null if its reader does not say. `evidence`: as the log's reader told it."""
 
     id: str
     namespace: str
@@ -32,6 +33,7 @@ class Candidate(msgspec.Struct, kw_only=True):
     reason: str
     money_month: float | None
     money_once: float | None
+    vouches_days: int | None
     evidence: str
     confidence: float
     reads: int
@@ -101,8 +103,9 @@ async def pruning(
 
 
 def _pruning_view(row: store.PruningRow) -> Candidate:
+    evidence = _evidence(row.pruning.evidence)
     return Candidate(
-        money_once=_money_once(row.pruning.evidence),
+        money_once=evidence.money_once, vouches_days=evidence.vouches_days,
         **shared_fields(Candidate, row.usage), **shared_fields(Candidate, row.pruning), id=f"dataset:{row.namespace}:{row.name}",
         namespace=row.namespace, name=row.name, label=short(row.name), measured_at=row.at,
     )  # fmt: skip
@@ -110,11 +113,12 @@ def _pruning_view(row: store.PruningRow) -> Candidate:
 
 class _Evidence(msgspec.Struct):
     money_once: float | None = None
+    vouches_days: int | None = None
 
 
-def _money_once(evidence: str | None) -> float | None:
+def _evidence(evidence: str | None) -> _Evidence:
     """Of Headwater's own reader, whose evidence is JSON; others may send any text."""
     try:
-        return msgspec.json.decode(evidence or "{}", type=_Evidence, strict=False).money_once
+        return msgspec.json.decode(evidence or "{}", type=_Evidence, strict=False)
     except msgspec.DecodeError:
-        return None
+        return _Evidence()

@@ -1,5 +1,6 @@
 """The policy of a repository, `.headwater/review.yaml`: which effects fail a review."""
 
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
@@ -29,12 +30,15 @@ class Policy(msgspec.Struct, forbid_unknown_fields=True):
     rules: list[Rule] = []
 
     def fails(self, one: Affected) -> bool:
-        names = (one.table, one.place)
+        return self.fails_by((one.table, one.place), one.severity)
+
+    def fails_by(self, names: Iterable[str], severity: str) -> bool:
+        names = tuple(names)
         rule = next(
             (rule for rule in self.rules if any(fnmatchcase(name, each) for each in rule.match for name in names)), None
         )
         least = rule.fail_on if rule is not None else self.fail_on
-        return least != "never" and ORDER.index(one.severity) >= ORDER.index(least)
+        return least != "never" and ORDER.index(severity) >= ORDER.index(least)
 
 
 def read_policy(path: Path | None) -> Policy:

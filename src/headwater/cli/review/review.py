@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headwater.cli import output
+
+if TYPE_CHECKING:
+    from headwater.cli.review.differences import Review
 
 _STYLES = {"breaks": "bold red", "changes values": "yellow", "cosmetic": "dim"}
 _FAILS = 3
@@ -29,12 +32,21 @@ def review(
     policy: Annotated[Path | None, typer.Option(help="Fail by this policy. Default: .headwater/review.yaml.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the comment to this file.")] = None,
     sarif: Annotated[Path | None, typer.Option(help="Write SARIF to this file.")] = None,
+    result: Annotated[
+        Path | None, typer.Option(help="Read this JSON of an earlier review instead of reviewing; needs no files.")
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            help="Ask this Headwater server who notices: dashboards, people, pipelines, and what tables cost."
+        ),
+    ] = None,
     send: Annotated[
         Path | None, typer.Option(help="Send this comment of an earlier review to its pull request; review nothing.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what the changes of a branch would break, from files alone.
+    """Show what the changes of a branch would break, from files alone or with a server.
 
     Exits with 3 if the policy fails the change.
 
@@ -44,14 +56,14 @@ def review(
 
       headwater review --send comment.md
 
+      headwater review --result review.json --url https://headwater.example --markdown comment.md
+
       headwater review dbt queries --base origin/main --markdown comment.md --sarif review.sarif
     """
     import msgspec
 
-    from headwater.cli.review import written
+    from headwater.cli.review import noticed, written
     from headwater.cli.review.policy import read_policy
-    from headwater.cli.review.sides import compare_with
-    from headwater.cli.sql.reading import Options
 
     if send is not None:
         from headwater.cli.review.comment import send_comment
@@ -59,14 +71,20 @@ def review(
         output.line(send_comment(send, dict(os.environ)))
         return
     rules = read_policy(policy)
-    found, problems = compare_with(base, paths or ["."], Options(dialect=dialect, schemas=tuple(schemas or ())))
-    fails = [one for one in found.affected if rules.fails(one)]
+    found, problems = (
+        _earlier(result) if result is not None else _compare(base, paths or ["."], dialect, tuple(schemas or ()))
+    )
+    parties = noticed.ask_server(url, found) if url else None
+    fails = sum(rules.fails(one) for one in found.affected)
+    if parties is not None:
+        fails += sum(rules.fails_by((table,), severity) for table, severity in parties.tables.items())
     if markdown is not None:
-        markdown.write_text(written.markdown(found, problems), encoding="utf-8")
+        markdown.write_text(written.markdown(found, problems, parties), encoding="utf-8")
     if sarif is not None:
         sarif.write_bytes(msgspec.json.format(msgspec.json.encode(written.sarif(found))))
     if json:
-        output.json_line(msgspec.to_builtins(found) | {"problems": problems, "fails": len(fails)})
+        answer = msgspec.to_builtins(found) | {"problems": problems, "fails": fails}
+        output.json_line(answer | ({"noticed": msgspec.to_builtins(parties)} if parties else {}))
     else:
         if found.affected:
             rows = [
@@ -81,6 +99,13 @@ def review(
             ]
             output.table(("text", "effect", "why", "columns", "by way of"), rows, styles={1: _STYLES})
             output.line()
+        if parties is not None and parties.parties:
+            told = [
+                (one.kind, one.name, one.severity.replace("_", " "), str(one.runs or ""), output.moment(one.last_at))
+                for one in parties.parties
+            ]
+            output.table(("who", "name", "effect", "runs", "last (UTC)"), told, styles={2: _STYLES})
+            output.line()
         for place in found.same:
             output.line(f"{output.printable(place)}: nothing changes", "dim")
         for problem in problems:
@@ -88,3 +113,24 @@ def review(
         output.line(written.summary(found), "bold")
     if fails:
         raise typer.Exit(_FAILS)
+
+
+def _compare(base: str, paths: list[str], dialect: str, schemas: tuple[Path, ...]) -> tuple[Review, list[str]]:
+    from headwater.cli.review.sides import compare_with
+    from headwater.cli.sql.reading import Options
+
+    return compare_with(base, paths, Options(dialect=dialect, schemas=schemas))
+
+
+def _earlier(path: Path) -> tuple[Review, list[str]]:
+    """Read what `--json` of an earlier call printed. Raises InvalidQuestion for another file."""
+    import msgspec
+
+    from headwater.cli.review.differences import Review
+    from headwater.errors import InvalidQuestion
+
+    try:
+        told = msgspec.json.decode(path.read_bytes())
+        return msgspec.convert(told, Review), msgspec.convert(told.get("problems", []), list[str])
+    except (OSError, AttributeError, msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise InvalidQuestion(f"{path}: {error}; write it with headwater review --json >{path}") from error

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from headwater.cli.review.differences import Affected, Review
+from headwater.cli.review.noticed import Noticed
 
 MARK = "<!-- headwater review -->"
 """The first line of the comment, by which the next review finds it."""
@@ -27,14 +28,16 @@ def summary(review: Review) -> str:
     return f"{breaks} would break, {len(review.affected) - breaks} would hold other values, of {review.texts} texts."
 
 
-def markdown(review: Review, problems: list[str]) -> str:
-    """Return the comment. Rows past 50 are counted."""
+def markdown(review: Review, problems: list[str], noticed: Noticed | None = None) -> str:
+    """Return the comment. Rows past 50 are counted. `noticed`: what a server knows, if one was asked."""
     lines = [MARK, "### Headwater review", "", summary(review), ""]
     if review.affected:
         lines += ["| effect | where | makes | why | by way of |", "|---|---|---|---|---|"]
         lines += [_row(one) for one in review.affected[:_MOST_ROWS]]
         if len(review.affected) > _MOST_ROWS:
             lines.append(f"\n{len(review.affected) - _MOST_ROWS} more are in the JSON answer.")
+    if noticed is not None:
+        lines += _noticed(noticed)
     if review.changes:
         lines += ["", "<details><summary>Changes of tables</summary>", ""]
         for change in review.changes[:_MOST_ROWS]:
@@ -50,6 +53,33 @@ def markdown(review: Review, problems: list[str]) -> str:
     if problems:
         lines += ["", f"{len(problems)} could not be read whole: {_code(problems[0])}"]
     return "\n".join(lines) + "\n"
+
+
+def _noticed(noticed: Noticed) -> list[str]:
+    """Return who notices, and what the changed tables cost."""
+    lines = ["", "#### Who notices", ""]
+    if noticed.parties:
+        lines += ["| who | effect | by way of | runs | last |", "|---|---|---|---|---|"]
+        for one in noticed.parties[:_MOST_ROWS]:
+            last = (one.last_at or "")[:10]
+            because = ", ".join(map(_code, one.because[:3])) + (" …" if len(one.because) > 3 else "")
+            lines.append(
+                f"| {one.kind} {_plain(one.name)} | {_WORDS[one.severity]} | {because} | {one.runs or ''} | {last} |"
+            )
+        if len(noticed.parties) > _MOST_ROWS:
+            lines.append(f"\n{len(noticed.parties) - _MOST_ROWS} more are in the JSON answer.")
+    else:
+        lines.append("No dashboard, person or pipeline that the server knows uses what changes.")
+    for cost in noticed.costs:
+        parts = [f"{cost.executions:,} statements"]
+        parts += [f"{cost.money:,.2f} to run"] if cost.money is not None else []
+        parts += [f"{cost.keep_month:,.2f} a month to keep"] if cost.keep_month is not None else []
+        lines += ["", f"{_code(cost.table)} costs: {', '.join(parts)}."]
+    if noticed.unknown:
+        lines += ["", f"The server does not know {', '.join(map(_code, noticed.unknown[:_MOST_ROWS]))}."]
+    if noticed.unasked:
+        lines += ["", f"{noticed.unasked} more changes were not asked about."]
+    return lines
 
 
 def _row(one: Affected) -> str:

@@ -48,7 +48,9 @@ def query_log(
     besides: Annotated[
         list[str] | None,
         typer.Option(
-            "--with", metavar="NAME", help="Export also access-history, sessions or credits (Snowflake). Repeatable."
+            "--with",
+            metavar="NAME",
+            help="Export also definitions; access-history, sessions, credits (Snowflake); lineage (Databricks); tables (Redshift). Repeatable.",
         ),
     ] = None,
     most: Annotated[

@@ -380,8 +380,12 @@ def _say(answer: Synced) -> None:
     )
     if answer.records:
         outside = f", {answer.outside:,} outside of --since and --until" if answer.outside else ""
-        unusable = answer.records - answer.rows - answer.outside
-        output.line(f"{answer.records:,} records: {answer.rows:,} understood, {unusable:,} unusable{outside}")
+        unusable = answer.records - answer.rows - answer.outside - answer.skipped
+        reasons = ", ".join(f"{rows:,} {code}" for code, rows in sorted(answer.reasons.items()))
+        output.line(
+            f"{answer.records:,} records: {answer.rows:,} understood, {answer.skipped:,} skipped that tell of no execution, "
+            f"{unusable:,} unusable{outside}{f'; {reasons}' if reasons else ''}"
+        )
     if answer.quarantined:
         output.line(
             f"{answer.quarantined:,} rows or statements could not be used: the table `quarantine` has the reasons",

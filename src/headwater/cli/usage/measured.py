@@ -186,7 +186,7 @@ def _own(one: dict[str, Any], grain: str) -> list[str | None]:
 
 
 _PRUNE = (
-    "wave", "id", "namespace", "name", "reason", "money_month", "money_once", "confidence", "evidence", "reads", "writes",
+    "wave", "id", "namespace", "name", "reason", "money_month", "money_once", "confidence", "vouches_days", "evidence", "reads", "writes",
     "last_read_at", "last_read_by_person_at", "last_written_at",
 )  # fmt: skip
 
@@ -226,10 +226,11 @@ def prune(
     if found is None:
         return
     output.table(
-        ("wave", "dataset", "namespace", "a month", "once", "sure", "last read (UTC)", "writes", "why"),
+        ("wave", "dataset", "namespace", "a month", "once", "sure", "seen for", "last read (UTC)", "writes", "why"),
         [
             (
                 one["wave"], one["name"], one["namespace"], money(one["money_month"]), money(one["money_once"]), f"{one['confidence']:.0%}",
+                "" if one["vouches_days"] is None else f"{one['vouches_days']} d",
                 output.moment(one["last_read_at"]) or "never", count(one["writes"]), one["reason"],
             )
             for one in found["datasets"]

@@ -37,7 +37,8 @@ class Asked:
 
 class Batch(msgspec.Struct, kw_only=True):
     """A batch under way, as the store's state keeps it. `days`: rows landed of each day; `records`: executions that the
-    files tell of, `outside` of them past the time that was asked for; `done`: the stages that are committed."""
+    files tell of, `outside` of them past the time that was asked for, `skipped` those of no execution; `reasons`: unusable ones by
+    code; `done`: the stages that are committed."""
 
     number: int
     batches: int
@@ -49,6 +50,8 @@ class Batch(msgspec.Struct, kw_only=True):
     records: int = 0
     rows: int = 0
     outside: int = 0
+    skipped: int = 0
+    reasons: dict[str, int] = {}
     quarantined: int = 0
     days: dict[str, int] = {}
     done: list[str] = []

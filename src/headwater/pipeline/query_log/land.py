@@ -15,6 +15,15 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BooleanType, StringType, StructField, StructType
 
 from headwater.pipeline.query_log.schema import LANDED, QUARANTINE
+from headwater.pipeline.query_log.sources.rows import (
+    BAD_ROW,
+    NO_HISTORY,
+    NO_IDENTITY,
+    NO_TIME,
+    SKIPPED,
+    UNFINISHED,
+    Rows,
+)
 from headwater.pipeline.query_log.text_key import keys
 from headwater.pipeline.query_log.touches import moment
 from headwater.pipeline.query_log.who import MARKS
@@ -23,13 +32,13 @@ from headwater.pipeline.query_log.who.comments import find_comments as comments_
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from headwater.pipeline.query_log.sources.rows import Rows
-
 LONGEST: Final = 1 << 20
 """Bytes of a statement's text."""
 TOO_LARGE: Final = "too_large"
 UNREADABLE_TEXT: Final = "unreadable_text"
 FUTURE: Final = "future"
+CODES: Final = (SKIPPED, BAD_ROW, NO_IDENTITY, NO_TIME, UNFINISHED, NO_HISTORY, FUTURE, TOO_LARGE, UNREADABLE_TEXT)
+"""Every reason for which a record is no execution, or one without its text."""
 AHEAD: Final = dt.timedelta(days=1)
 """The furthest that a clock may be ahead: a time without its zone is hours off, and no more."""
 _SAMPLE: Final = 2_000
@@ -60,7 +69,7 @@ class Landed:
     @property
     def bad(self) -> DataFrame:
         """Return the rows that could not be used, or not whole, with the columns of QUARANTINE; `at` is the time of the run."""
-        found = self.together.withColumn("_wrong", F.coalesce(_PROBLEM, _FLAW)).where(F.col("_wrong").isNotNull())
+        found = self.together.withColumn("_wrong", F.coalesce(_PROBLEM, _FLAW)).where(F.col("_wrong.code") != SKIPPED)
         told = {
             "source": F.col("source"),
             "file": F.col("file"),
@@ -72,7 +81,7 @@ class Landed:
         )
 
 
-def land(rows: "Rows", longest: int = LONGEST, now: dt.datetime | None = None, within: Column | None = None) -> Landed:
+def land(rows: Rows, longest: int = LONGEST, now: dt.datetime | None = None, within: Column | None = None) -> Landed:
     """`rows.together` has the columns of LANDED_ROWS and `problem`. A text of more than `longest` bytes becomes null; bytes that are no UTF-8 and
     characters of code 0 become U+FFFD. A statement of blanks has no key. A start more than AHEAD after `now` (by default the time of the run)
     is a problem. `within`: of the rows without a problem those that are wanted.

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.query_log.cost import charges, in_window, monthly
 from headwater.pipeline.query_log.peel import peel
 from headwater.pipeline.query_log.prices import MONEY, Prices
 from headwater.pipeline.query_log.schema import PRUNING
+from headwater.pipeline.query_log.sources.definitions import DEFINITION
 from headwater.pipeline.query_log.touches import (
     KEY,
     READ,
@@ -67,12 +68,15 @@ def pruning(
     one day only are no monthly cost: what they cost is `money_once` in the evidence.
 
     confidence, the product: days of log / window · days since first seen / young · share of the namespace's executions that cannot hide a read (their
-    text is known, and they were understood with every name placed), each at most 1 · `read_by_pipeline` if a pipeline read it and wrote nothing ·
-    `made_by_hand` if a person wrote it · `never_written` if the log shows no write; and no surer than what it feeds.
+    text is known, and they were understood with every name placed), each at most 1 · 1 - `rare`, the share of the namespace's datasets with readers
+    that rested for more than half of the log between two reads (where those are, the next reader may come yet) · `read_by_pipeline` if a pipeline
+    read it and wrote nothing · `made_by_hand` if a person wrote it · `never_written` if the log shows no write; and no surer than what it feeds.
 
     evidence: JSON of first_seen_at, last_read_at and last_read_by (not counting what read it to write), last_written_at, writes, pipeline_reads,
-    feeds, feeds_first, money_writes, money_once, money_storage, log_days, hidden.
+    feeds, feeds_first, money_writes, money_once, money_storage, log_days, hidden, rare, vouches_days (the days of the log since the dataset was first
+    seen: a reader that comes at least that often would have been seen).
 
+    What a function or a trigger of PostgreSQL reads or writes is needed: the function would fail, and with it the statement that calls it.
     A dataset that was dropped (or renamed) and not touched since is gone: no advice, and no need of its inputs.
     """
     knobs = doubts or Doubts()
@@ -83,9 +87,10 @@ def pruning(
     since = F.lit(first_day(at, knobs.window))
     links = _links(rows, statements, since).localCheckpoint()
     seen = _seen(rows, statements, since, links)
-    log = rows.agg(
-        F.least(F.lit(knobs.window), F.datediff(F.lit(first_day(at, 1)), F.min("day")) + 1).alias("log_days")
-    )
+    # A definition says nothing of how far back the log goes: it is as old as its view.
+    logged = F.min(F.when(~F.col("tool").eqNullSafe(F.lit(DEFINITION)), F.col("day")))
+    days = F.datediff(F.lit(first_day(at, 1)), logged) + 1
+    log = rows.agg(F.least(F.lit(knobs.window), F.coalesce(days, F.lit(1))).alias("log_days"))
     doubted = _doubted(seen, rows, statements, since, log, at, knobs)
     nodes = _used(doubted, rows, kept, since).withColumn("id", _id(*_DATASET)).localCheckpoint()
     edges = links.select(
@@ -119,7 +124,7 @@ _EVIDENCE: Final = (
         "feeds",
         "feeds_first",
     ),
-    *("money_writes", "money_once", "money_storage", "log_days", "hidden"),
+    *("money_writes", "money_once", "money_storage", "log_days", "hidden", "rare", "vouches_days"),
 )
 
 
@@ -149,6 +154,7 @@ def _seen(rows: DataFrame, statements: DataFrame, since: Column, links: DataFram
             F.max(F.when(written, F.col("last_at"))).alias("last_written_at"),
             F.max("last_at").alias("last_touched_at"),
             F.max(F.when(looked & recent & (F.col("asker") != "pipeline"), True).otherwise(False)).alias("read"),
+            F.max(F.when(F.col("nested") & recent, True).otherwise(False)).alias("in_function"),
             F.coalesce(F.sum(F.when(written & recent, F.col("runs"))), F.lit(0)).alias("writes"),
             F.coalesce(F.sum(F.when(looked & recent & (F.col("asker") == "pipeline"), F.col("runs"))), F.lit(0)).alias(
                 "pipeline_reads"
@@ -168,11 +174,11 @@ def _seen(rows: DataFrame, statements: DataFrame, since: Column, links: DataFram
             {
                 "passing": F.coalesce("passing", F.lit(False)) | F.col("gone"),
                 "feeds": F.coalesce("feeds", F.lit(0)),
-                "read": F.coalesce("read", F.lit(False)) & ~F.col("gone"),
+                "read": F.coalesce(F.col("read") | F.col("in_function"), F.lit(False)) & ~F.col("gone"),
             }
         )
         .withColumns({"last_read_at": F.col("looked.last_at"), "last_read_by": F.col("looked.asker")})
-        .drop("looked", "gone", "dropped_at", "last_touched_at")
+        .drop("looked", "in_function", "gone", "dropped_at", "last_touched_at")
     )
 
 
@@ -207,11 +213,13 @@ def _doubted(
         .agg(F.round(open_runs / F.sum("runs"), 6).alias("hidden"))
     )
     known = seen.join(F.broadcast(hiding), "namespace", "left").join(F.broadcast(log), how="cross")
+    known = known.join(F.broadcast(_resting(rows, statements, since, log)), "namespace", "left")
     age = F.datediff(F.lit(first_day(at, 1)), F.to_date("first_seen_at")) + 1
     factors = (
         F.col("log_days") / knobs.window,
         F.least(F.lit(1.0), F.coalesce(age, F.lit(1)) / knobs.young),
         1 - F.coalesce("hidden", F.lit(0.0)),
+        1 - F.coalesce("rare", F.lit(0.0)),
         F.when(F.col("pipeline_reads") > 0, knobs.read_by_pipeline).otherwise(1.0),
         F.when(F.col("by_hand"), knobs.made_by_hand).otherwise(1.0),
         F.when(F.col("last_written_at").isNull(), knobs.never_written).otherwise(1.0),
@@ -219,7 +227,18 @@ def _doubted(
     confidence = F.lit(1.0)
     for factor in factors:
         confidence = confidence * factor
-    return known.withColumn("confidence", confidence)
+    vouches = F.least(F.col("log_days"), F.coalesce(age, F.col("log_days")))
+    return known.withColumns({"confidence": confidence, "vouches_days": vouches})
+
+
+def _resting(rows: DataFrame, statements: DataFrame, since: Column, log: DataFrame) -> DataFrame:
+    """namespace, rare: the share of datasets with readers without any read for more than half of the log, between two reads."""
+    looked = touches(rows.where(F.col("day") >= since), statements).where((F.col("act") == READ) & ~F.col("lasts"))
+    days = looked.select(*_DATASET, "day").distinct()
+    rest = F.datediff("day", F.lag("day").over(Window.partitionBy(*_DATASET).orderBy("day")))
+    longest = days.withColumn("rest", rest).groupBy(*_DATASET).agg(F.max("rest").alias("rest"))
+    rested = F.avg(F.when(F.col("rest") * 2 > F.col("log_days"), 1.0).otherwise(0.0))
+    return longest.join(F.broadcast(log), how="cross").groupBy("namespace").agg(F.round(rested, 6).alias("rare"))
 
 
 def _priced(

@@ -7,6 +7,7 @@ understood, edges, usage, cost, recurrence, quality, pruning.
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import reduce
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
@@ -25,7 +26,7 @@ from headwater.pipeline.query_log.declared import EXPORTED, Exports, RetainedTab
 from headwater.pipeline.query_log.edges import column_edges, edges
 from headwater.pipeline.query_log.executions import incoming, merged
 from headwater.pipeline.query_log.following import SESSIONS, following, has_sessions, quarantined
-from headwater.pipeline.query_log.land import Landed, land
+from headwater.pipeline.query_log.land import CODES, Landed, land
 from headwater.pipeline.query_log.pruning import pruning
 from headwater.pipeline.query_log.quality import quality
 from headwater.pipeline.query_log.quarantine import quarantine
@@ -50,9 +51,9 @@ from headwater.pipeline.query_log.schema import (
     UNDERSTOOD,
     USAGE,
 )
-from headwater.pipeline.query_log.sources import source
-from headwater.pipeline.query_log.sources.rows import Rows
-from headwater.pipeline.query_log.touches import newest
+from headwater.pipeline.query_log.sources import definitions, source
+from headwater.pipeline.query_log.sources.rows import SKIPPED, Rows, named
+from headwater.pipeline.query_log.touches import NESTED, newest
 from headwater.pipeline.query_log.usage import usage
 from headwater.pipeline.query_log.who import Config, who
 from headwater.pipeline.stages import Desk, Stage
@@ -72,8 +73,9 @@ _PARSER: Final = "parser"
 LAND: Final = "land"
 RUNNABLE: Final = "understood"
 """After this stage, runs can be published."""
-# Redshift's texts are in an export of their own, Snowflake's accesses may be, and PostgreSQL logs the end of a statement wherever it ends.
-SPREAD: Final = frozenset({"postgres", "redshift", "snowflake"})
+# Redshift's texts are in an export of their own, Snowflake's accesses and Databricks's lineage may be, and PostgreSQL logs the end of a statement
+# wherever it ends.
+SPREAD: Final = frozenset({"databricks", "postgres", "redshift", "snowflake"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ def landing(batch: Batch, files: Sequence[InputFile]) -> Stage:
     """
 
     def land_files(desk: Desk) -> None:
-        read = source(batch.source).read(desk.spark, [file.path for file in files], batch.namespace)
+        read = _read(desk.spark, batch, [file.path for file in files])
         records = Observation()
         counted = Rows(read.together.observe(records, F.count(F.lit(1)).alias("records")))
         found = land(counted, within=_within(batch))
@@ -130,7 +132,9 @@ def landing(batch: Batch, files: Sequence[InputFile]) -> Stage:
         seen = Observation()
         wrong = F.count(F.coalesce("problem", "flaw")).alias("wrong")
         unusable = F.count("problem").alias("unusable")
-        watched = Landed(found.together.observe(seen, wrong, unusable))
+        code = F.coalesce("problem.code", "flaw.code")
+        reasons = [F.count(F.when(code == one, 1)).alias(one) for one in CODES]
+        watched = Landed(found.together.observe(seen, wrong, unusable, *reasons))
         desk.replace(LANDED, watched.rows)
         latest = F.date_format(F.max("started_at"), "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX").alias("latest")
         days = desk.written(LANDED).groupBy("day").agg(F.count(F.lit(1)).alias("rows"), latest).collect()
@@ -138,7 +142,9 @@ def landing(batch: Batch, files: Sequence[InputFile]) -> Stage:
         batch.rows = sum(batch.days.values())
         batch.records = records.get["records"]
         batch.outside = batch.records - batch.rows - seen.get["unusable"]
-        batch.quarantined = quarantine(desk, found.bad) if seen.get["wrong"] else 0
+        batch.skipped = seen.get[SKIPPED]
+        batch.reasons = {one: seen.get[one] for one in CODES if one != SKIPPED and seen.get[one]}
+        batch.quarantined = quarantine(desk, found.bad) if seen.get["wrong"] > batch.skipped else 0
         marks = desk.state.setdefault(WATERMARKS, {})
         if times := [*(row["latest"] for row in days), *filter(None, [marks.get(batch.source)])]:
             marks[batch.source] = max(times)
@@ -150,6 +156,17 @@ def landing(batch: Batch, files: Sequence[InputFile]) -> Stage:
         batch.put(desk.state)
 
     return Stage(LAND, (QUARANTINE,), (LANDED, QUARANTINE), land_files, more=sum(file.size for file in files))
+
+
+def _read(spark: SparkSession, batch: Batch, paths: Sequence[str]) -> Rows:
+    """The executions of a log, and the definitions beside it."""
+    log = [path for path in paths if not definitions.is_definitions(path)]
+    beside = [path for path in paths if definitions.is_definitions(path)]
+    found = [source(batch.source).read(spark, log, batch.namespace)] if log else []
+    if beside:
+        space = batch.namespace or "bigquery" * (batch.source == "bigquery")
+        found.append(definitions.read(spark, beside, named(space, batch.source, "postgres://host:5432"), batch.source))
+    return reduce(Rows.and_, found)
 
 
 def _within(batch: Batch) -> Column:
@@ -205,7 +222,12 @@ def _executions(batch: Batch, settings: Settings) -> Callable[[Desk], None]:
             rows_of_day = {date.fromisoformat(day): rows for day, rows in batch.days.items()}
             for row in before.groupBy("day").agg(F.count(F.lit(1)).alias("rows")).collect():
                 rows_of_day[row["day"]] += row["rows"]
-        arrived = incoming(who(landed, settings.who), desk.read(TEXTS), desk.state.get(WHO_VERSION, 0))
+        is_definition = F.col("query_id").startswith(definitions.DEFINITION)
+        # PostgreSQL logs statements inside of functions and triggers with the statement that called them as their parent.
+        is_nested = (F.col("source") == "postgres") & F.col("parent_query_id").isNotNull()
+        tool = F.when(is_definition, definitions.DEFINITION).when(is_nested, NESTED).otherwise(F.col("tool"))
+        asked_by = who(landed, settings.who).withColumn("tool", tool)
+        arrived = incoming(asked_by, desk.read(TEXTS), desk.state.get(WHO_VERSION, 0))
         known = _with_exports(desk, merged(before, arrived, landed, rows_of_day))
         desk.replace(EXECUTIONS, _priced(known, settings), days)
 

@@ -284,6 +284,8 @@ def _is_same(told: Column, known: Column) -> Column:
     return ends | ((undated != short) & (F.regexp_replace(long, r"(\*|[0-9]{6,})$", "") == undated))
 
 
+# A folder or a file that a source names: its bucket is the namespace, as OpenLineage has it.
+_PATH: Final = r"^([a-z][a-z0-9]*://[^/]+)/*(.*?)/*$"
 _LOWER: Final = tuple(
     name for name in ("redshift", "trino", "databricks", "athena", "hive", "presto", "spark", "spark2")
 )
@@ -295,6 +297,9 @@ def datasets(names: Column) -> Column:
     def qualified_name(name: Column) -> Column:
         spelled = F.when(F.col("dialect").isin(*_LOWER), F.lower(name)).otherwise(name)
         whole = F.when(F.col("dialect") == "bigquery", F.regexp_replace(spelled, r"\$[^.$]*\z", "")).otherwise(spelled)
-        return F.struct(F.col("namespace").alias("namespace"), F.coalesce(whole, F.lit("")).alias("name"))
+        is_path = name.rlike(_PATH)
+        space = F.when(is_path, F.regexp_extract(name, _PATH, 1)).otherwise(F.col("namespace"))
+        key = F.when(is_path, F.regexp_extract(name, _PATH, 2)).otherwise(F.coalesce(whole, F.lit("")))
+        return F.struct(space.alias("namespace"), key.alias("name"))
 
     return F.array_sort(F.array_distinct(F.transform(names, qualified_name)))

@@ -71,7 +71,9 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 class Synced(msgspec.Struct, kw_only=True):
     """The outcome of a sync. `rows` are as landed, duplicates counted; `stages` are seconds. Counts are of this call, not of the store.
 
-    `records`: executions that the files tell of: `rows` were understood, `outside` of the time that was asked for, the rest could not be used.
+    `records`: of these, `rows` were understood, `skipped` tell of no execution (a line about a connection, another entry of an audit log), `outside`
+    lie past the time that was asked for, and the rest could not be used. `reasons`: how many, by the code of `quarantine`, were unusable or lost
+    their text.
 
     `watermark`: the newest start of a query of this source; `lag_seconds`: how long before the end of the sync that was."""
 
@@ -83,7 +85,9 @@ class Synced(msgspec.Struct, kw_only=True):
     resumed: bool = False
     records: int = 0
     rows: int = 0
+    skipped: int = 0
     outside: int = 0
+    reasons: dict[str, int] = {}
     quarantined: int = 0
     days: int = 0
     published: Published | None = None
@@ -142,11 +146,18 @@ def sync(
         if answer.files and not answer.rows and not answer.outside:
             raise UnreadableContent(
                 f"nothing of {_counted(answer.files, 'file')} was understood as a log of {asked.source}: of "
-                f"{_counted(answer.records, 'record')} none can be used; the table `quarantine` has the reasons. "
+                f"{_counted(answer.records, 'record')} none can be used{by_reason(answer)}. The table `quarantine` has the rows. "
                 "See docs/reference/query-log-sources.md for how to export it",
                 source=asked.source,
             )
     return answer
+
+
+def by_reason(answer: Synced) -> str:
+    """` (2 unfinished, 1 no_time, 40 skipped)`: the reasons by which records were not used; empty if all were."""
+    told = [f"{rows:,} {code}" for code, rows in sorted(answer.reasons.items(), key=lambda one: (-one[1], one[0]))]
+    told += [f"{answer.skipped:,} of no execution"] if answer.skipped else []
+    return f" ({', '.join(told)})" if told else ""
 
 
 def _counted(number: int, noun: str) -> str:
@@ -298,6 +309,9 @@ class _Sync:
         answer.records += batch.records
         answer.rows += batch.rows
         answer.outside += batch.outside
+        answer.skipped += batch.skipped
+        for code, rows in batch.reasons.items():
+            answer.reasons[code] = answer.reasons.get(code, 0) + rows
         answer.quarantined += batch.quarantined
         self._days.update(batch.touched())
         answer.days = len(self._days)

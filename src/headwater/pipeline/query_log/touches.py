@@ -20,6 +20,8 @@ KEY: Final = ("namespace", "shape_id", "place")
 KINDS: Final = ("person", "service", "bi", "pipeline", "unknown")
 READ: Final = "read"
 WRITE: Final = "write"
+NESTED: Final = "function"
+"""The tool of a statement inside a function or a trigger of PostgreSQL."""
 UNKNOWN: Final = "unknown"
 """The name of a reader whom the log does not name."""
 
@@ -111,7 +113,7 @@ def touches(daily: DataFrame, statements: DataFrame) -> DataFrame:
     """One row for each row of `daily` and dataset that its statement read or wrote, of executions that succeeded.
 
     Columns: day, namespace, name, act (read | write), kind (one of KINDS), asker (the kind of actor that ran it), lasts (the statement
-    left something behind), reader, runs, first_at, last_at. A row of `daily` whose every execution
+    left something behind), nested (it is inside a function or a trigger), reader, runs, first_at, last_at. A row of `daily` whose every execution
     failed touched nothing. Of one in which some failed, the times are those of all. Rows put into a temporary table are no write.
     """
     ran = daily.where(F.col("executions") > F.col("failures")).join(acts(statements), list(KEY))
@@ -134,6 +136,7 @@ def touches(daily: DataFrame, statements: DataFrame) -> DataFrame:
             F.when(F.col("lasts"), F.lit("pipeline")).otherwise(kind).alias("kind"),
             kind.alias("asker"),
             "lasts",
+            F.col("tool").eqNullSafe(F.lit(NESTED)).alias("nested"),
             F.coalesce(
                 F.when(F.col("lasts") & F.col("job_name").isNotNull(), job), F.col("actor"), F.lit(UNKNOWN)
             ).alias("reader"),
@@ -144,7 +147,8 @@ def touches(daily: DataFrame, statements: DataFrame) -> DataFrame:
             written.alias("written"),
         )
         .select(
-            "day", "kind", "asker", "lasts", "reader", "runs", "first_at", "last_at", F.explode(every).alias("touched")
+            *("day", "kind", "asker", "lasts", "nested", "reader", "runs", "first_at", "last_at"),
+            F.explode(every).alias("touched"),
         )
         .select(
             "day",
@@ -154,6 +158,7 @@ def touches(daily: DataFrame, statements: DataFrame) -> DataFrame:
             "kind",
             "asker",
             "lasts",
+            "nested",
             "reader",
             "runs",
             "first_at",

@@ -14,6 +14,7 @@ from headwater.pipeline.query_log.pull.folder import Folder
 from headwater.pipeline.query_log.pull.pulling import Asked, Pulled, PulledWindow, pull
 from headwater.pipeline.query_log.pull.retries import DELAYS
 from headwater.pipeline.query_log.pull.windows import Window
+from headwater.pipeline.query_log.sources.definitions import is_definitions
 
 NOW = dt.datetime(2026, 3, 1, 12, 50, 7, tzinfo=dt.UTC)
 SECRET = "hunter2-and-more"
@@ -69,6 +70,9 @@ class Cursor:
         self.warehouse = warehouse
 
     def execute(self, text: str, parameters: dict[str, str]) -> None:
+        if "task_versions" in text:
+            self.rows = [("v1", "create view v as select 1", NOW, NOW, "owner")]
+            return
         since, until = (dt.datetime.fromisoformat(parameters[name]) for name in ("since", "until"))
         self.warehouse.asked.append((parameters["since"][11:16], parameters["until"][11:16]))
         if self.warehouse.failures:
@@ -157,6 +161,17 @@ def test_rows_are_written_as_the_reader_takes_them(pulled: Pull) -> None:
             "END_TIME": "2026-03-01T09:10:00Z",
         }
     ]
+
+
+def test_definitions_are_a_file_of_their_own_that_each_call_replaces(pulled: Pull) -> None:
+    for _ in range(2):
+        answer = pulled(since=at(9), until=at(10), besides=frozenset({"definitions"}))
+        assert answer.definitions == 1
+    assert answer.windows == 0
+    found = pulled.to / "definitions-snowflake.jsonl.gz"
+    assert [record["QUERY_TEXT"] for record in records(found)] == ["create view v as select 1"]
+    assert is_definitions(str(found))
+    assert answer.until == at(10)
 
 
 def test_a_second_call_asks_for_what_is_new_alone(pulled: Pull, warehouse: Warehouse) -> None:

@@ -3,6 +3,7 @@ made up."""
 
 import datetime as dt
 import json
+import re
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -104,6 +105,24 @@ def test_times_are_bound_and_never_written_into_the_question(name: str) -> None:
         # No half of a window's ends in both, or in none.
         assert text_of_bound(one.text, ">=")
         assert text_of_bound(one.text, "<")
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_definitions_have_the_columns_that_their_reader_looks_for(name: str) -> None:
+    text = source(name).definitions(ENVIRON[name]).text
+    for column in ("definition", "defined_at", "database", "schema", "name", "kind"):
+        assert re.search(rf'\b"?{column}"?\b', text), column
+
+
+@pytest.mark.parametrize(("name", "besides", "says"), [
+    ("snowflake", "access-history", "base_objects_accessed"),
+    ("databricks", "lineage", "system.access.table_lineage"),
+    ("redshift", "tables", "sys_query_detail"),
+])  # fmt: skip
+def test_the_tables_that_the_warehouse_itself_names_are_asked_for(name: str, besides: str, says: str) -> None:
+    texts = [one.text for one in source(name).statements(SINCE, UNTIL, ENVIRON[name], frozenset({besides}))]
+    assert says in texts[-1]
+    assert len(texts) == len(source(name).statements(SINCE, UNTIL, ENVIRON[name], frozenset())) + 1
 
 
 def text_of_bound(text: str, sign: str) -> bool:

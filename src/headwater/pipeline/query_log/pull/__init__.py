@@ -46,6 +46,10 @@ class Source(Protocol):
         """Return the statements to run for the queries that ended in [since, until), with those of `besides` (names of WITH)."""
         ...
 
+    def definitions(self, environ: Mapping[str, str]) -> Statement:
+        """Return the statement that lists the definitions that stand: views and what else goes on making one table from others."""
+        ...
+
     def connect(self, environ: Mapping[str, str], seconds: int) -> Any:
         """A DB-API connection. `environ` says where to and as whom; a statement may take `seconds`.
 

@@ -34,6 +34,10 @@ def statements(
     return (Statement(query(NAME).replace("{region}", _region(environ)), bound),)
 
 
+def definitions(environ: Mapping[str, str]) -> Statement:
+    return Statement(query("bigquery_definitions").replace("{region}", _region(environ)), ())
+
+
 def connect(environ: Mapping[str, str], seconds: int) -> Any:
     bigquery = client("google.cloud.bigquery", EXTRA)
     dbapi = client("google.cloud.bigquery.dbapi", EXTRA)

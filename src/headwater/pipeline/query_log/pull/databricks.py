@@ -1,4 +1,6 @@
-"""Databricks: system.query.history. Where to and as whom: `DATABRICKS_HOST`, `DATABRICKS_HTTP_PATH` (of a SQL warehouse) and `DATABRICKS_TOKEN`."""
+"""Databricks: system.query.history and, on demand, system.access.table_lineage.
+
+Where to and as whom: `DATABRICKS_HOST`, `DATABRICKS_HTTP_PATH` (of a SQL warehouse) and `DATABRICKS_TOKEN`."""
 
 import datetime as dt
 import json
@@ -13,14 +15,22 @@ LAG: Final = dt.timedelta(hours=1)
 WINDOW: Final = dt.timedelta(hours=1)
 BACK: Final = dt.timedelta(days=1)
 KEEPS: Final = dt.timedelta(days=365)
-WITH: Final[dict[str, dt.timedelta]] = {}
+WITH: Final = {"lineage": dt.timedelta(hours=6)}
 SECRETS: Final = ("DATABRICKS_TOKEN",)
 
 
 def statements(
     since: dt.datetime, until: dt.datetime, environ: Mapping[str, str], besides: frozenset[str]
 ) -> tuple[Statement, ...]:
-    return (Statement(query(NAME), {"since": since, "until": until, "earliest": since - LONGEST}),)
+    bound = {"since": since, "until": until, "earliest": since - LONGEST}
+    asked = [Statement(query(NAME), bound)]
+    if "lineage" in besides:
+        asked.append(Statement(query("databricks_lineage"), bound))
+    return tuple(asked)
+
+
+def definitions(environ: Mapping[str, str]) -> Statement:
+    return Statement(query("databricks_definitions"), ())
 
 
 def connect(environ: Mapping[str, str], seconds: int) -> Any:

@@ -55,7 +55,12 @@ class Folder:
     @contextlib.contextmanager
     def writing(self, window: Window) -> Iterator[gzip.GzipFile]:
         """Takes the lines of a window; the file is there when the block ends without an error, and no trace of it otherwise."""
-        name = window.name(self._source)
+        with self.writing_as(window.name(self._source)) as packed:
+            yield packed
+
+    @contextlib.contextmanager
+    def writing_as(self, name: str) -> Iterator[gzip.GzipFile]:
+        """The same for a file of another name; one that is there is replaced."""
         part = self.path / f".{name}{PART}"
         try:
             with part.open("wb") as raw:

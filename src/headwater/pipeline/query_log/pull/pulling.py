@@ -43,6 +43,9 @@ class Asked:
     besides: frozenset[str] = frozenset()
 
 
+DEFINITIONS: Final = "definitions"
+
+
 class PulledWindow(msgspec.Struct, frozen=True):
     """A window that was pulled. `left`: how many windows are still to come, as far as is known."""
 
@@ -55,7 +58,7 @@ class PulledWindow(msgspec.Struct, frozen=True):
 class Pulled(msgspec.Struct, frozen=True):
     """The outcome of a call. `rows` are those of the answers, of which some sources give several a query. `until`: the folder is
     complete from
-    `since` up to there, and that is `lag_seconds` before now."""
+    `since` up to there, and that is `lag_seconds` before now. `definitions`: of views and the like, written to a file of their own."""
 
     source: str
     to: str
@@ -66,6 +69,7 @@ class Pulled(msgspec.Struct, frozen=True):
     since: dt.datetime
     until: dt.datetime
     lag_seconds: int
+    definitions: int = 0
 
 
 class _Full(Exception):
@@ -97,6 +101,7 @@ def pull(
             if at:
                 sleep(asked.pause)
             work.take(window, len(todo) - at - 1)
+        definitions = work.definitions() if DEFINITIONS in asked.besides else 0
         return Pulled(
             source.NAME,
             str(asked.to),
@@ -107,14 +112,15 @@ def pull(
             since,
             max(since, until),
             round((now() - max(since, until)).total_seconds()),
+            definitions,
         )
 
 
 def _stretch(
     source: Source, asked: Asked, size: dt.timedelta, done: list[Window], now: dt.datetime
 ) -> tuple[dt.datetime, dt.datetime]:
-    if unknown := asked.besides - source.WITH.keys():
-        known = ", ".join(source.WITH) or "nothing"
+    if unknown := asked.besides - {DEFINITIONS, *source.WITH}:
+        known = ", ".join((*source.WITH, DEFINITIONS))
         raise InvalidQuestion(
             f"{source.NAME} has no {', '.join(sorted(unknown))} to pull besides: it has {known}", parameter="with"
         )
@@ -122,7 +128,7 @@ def _stretch(
         raise InvalidQuestion("a window is a minute at least", parameter="window")
     if asked.since and asked.until and asked.since >= asked.until:
         raise InvalidQuestion("--since is not before --until", parameter="since")
-    lag = max(source.LAG, *(source.WITH[name] for name in asked.besides), asked.lag or source.LAG)
+    lag = max(source.LAG, *(source.WITH[name] for name in asked.besides - {DEFINITIONS}), asked.lag or source.LAG)
     sure = floor(now - lag, dt.timedelta(seconds=1))
     # A last window that is not over would leave many small files behind: it waits until it is, unless its end was asked for.
     until = asked.until if asked.until and asked.until <= sure else floor(sure, size)
@@ -171,6 +177,32 @@ class _Work:
         self.rows += rows
         self.bytes += size
         self._tell(PulledWindow(window, rows, size, left))
+
+    def definitions(self) -> int:
+        """Write the definitions that stand now, in the place of those of an earlier call; how many there are."""
+        return retrying(
+            self._defined,
+            what=f"pulling the definitions of {self._source.NAME}",
+            sleep=self._sleep,
+            environ=self._environ,
+            secrets=self._source.SECRETS,
+        )
+
+    def _defined(self) -> int:
+        statement = self._source.definitions(self._environ)
+        with (
+            closing(self._source.connect(self._environ, self._asked.seconds)) as connection,
+            self._folder.writing_as(f"{DEFINITIONS}-{self._source.NAME}") as file,
+            closing(connection.cursor()) as cursor,
+        ):
+            rows = 0
+            cursor.arraysize = PORTION
+            cursor.execute(statement.text, statement.parameters)
+            names = [column[0] for column in cursor.description]
+            while portion := cursor.fetchmany(PORTION):
+                rows += len(portion)
+                file.writelines(line(dict(zip(names, row, strict=True))) for row in portion)
+            return rows
 
     def _tried(self, window: Window) -> int | None:
         """The rows that were written; None when there are too many for one window."""

@@ -1,4 +1,4 @@
-"""Redshift: SYS_QUERY_HISTORY and the pieces of SYS_QUERY_TEXT, one after the other in one file.
+"""Redshift: SYS_QUERY_HISTORY, the pieces of SYS_QUERY_TEXT and, on demand, the tables of SYS_QUERY_DETAIL, one after the other in one file.
 
 Where to and as whom: `REDSHIFT_HOST`, `REDSHIFT_DATABASE`, `REDSHIFT_USER` and `REDSHIFT_PASSWORD`; or `REDSHIFT_IAM=1` with
 `REDSHIFT_CLUSTER_IDENTIFIER` and `REDSHIFT_DB_USER`, or a serverless `REDSHIFT_HOST`, and AWS's own credentials.
@@ -17,7 +17,7 @@ LAG: Final = dt.timedelta(minutes=2)
 WINDOW: Final = dt.timedelta(hours=1)
 BACK: Final = dt.timedelta(days=1)
 KEEPS: Final = dt.timedelta(days=7)
-WITH: Final[dict[str, dt.timedelta]] = {}
+WITH: Final = {"tables": dt.timedelta(minutes=10)}
 SECRETS: Final = ("REDSHIFT_PASSWORD",)
 
 _GIVEN: Final = {
@@ -37,7 +37,14 @@ def statements(
 ) -> tuple[Statement, ...]:
     # The views have times without a zone, which are UTC.
     bound = tuple(at.astimezone(dt.UTC).replace(tzinfo=None) for at in (since, until, since - LONGEST))
-    return Statement(query(NAME), bound), Statement(query("redshift_text"), bound)
+    asked = [Statement(query(NAME), bound), Statement(query("redshift_text"), bound)]
+    if "tables" in besides:
+        asked.append(Statement(query("redshift_detail"), bound))
+    return tuple(asked)
+
+
+def definitions(environ: Mapping[str, str]) -> Statement:
+    return Statement(query("redshift_definitions"), ())
 
 
 def connect(environ: Mapping[str, str], seconds: int) -> Any:

@@ -42,7 +42,7 @@ _GIVEN: Final = {
     "role": "SNOWFLAKE_ROLE",
     "warehouse": "SNOWFLAKE_WAREHOUSE",
 }
-_NESTED: Final = ("DIRECT_OBJECTS_ACCESSED", "OBJECTS_MODIFIED")
+_NESTED: Final = ("DIRECT_OBJECTS_ACCESSED", "BASE_OBJECTS_ACCESSED", "OBJECTS_MODIFIED")
 
 
 def statements(
@@ -53,6 +53,10 @@ def statements(
     if "access-history" in besides:
         asked.append(Statement(query("snowflake_access"), bound))
     return tuple(asked)
+
+
+def definitions(environ: Mapping[str, str]) -> Statement:
+    return Statement(query("snowflake_definitions"), ())
 
 
 def connect(environ: Mapping[str, str], seconds: int) -> Any:

@@ -29,6 +29,10 @@ def statements(
     return (Statement(query(NAME), (since, until)),)
 
 
+def definitions(environ: Mapping[str, str]) -> Statement:
+    return Statement(query("trino_definitions"), ())
+
+
 def connect(environ: Mapping[str, str], seconds: int) -> Any:
     dbapi, auth = client("trino.dbapi", EXTRA), client("trino.auth", EXTRA)
     host, user = needed(environ, "TRINO_HOST", "TRINO_USER")

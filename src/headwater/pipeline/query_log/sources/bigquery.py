@@ -32,7 +32,7 @@ from headwater.pipeline.query_log.sources.fields import (
     text,
     total,
 )
-from headwater.pipeline.query_log.sources.rows import BAD_ROW, UNFINISHED, Case, Rows, landed
+from headwater.pipeline.query_log.sources.rows import BAD_ROW, SKIPPED, UNFINISHED, Case, Rows, landed
 
 NAME: Final = "bigquery"
 _TABLE: Final = "struct<project_id:string,dataset_id:string,table_id:string>"
@@ -79,10 +79,9 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
     tables."""
     found = files.read(spark, paths, files.Wanted(NAME, FIELDS, EXPORTS))
     raw, plain = opened(found.rows), found.plain and found.names.isdisjoint({LOGGED.name, STORED.name})
-    # Most entries of an audit log are about something else than the end of a job.
     entry = F.col(LOGGED.name).isNotNull() | F.col(STORED.name).isNotNull()
     said = raw.select(*_job(), _audit(), entry.alias("entry"), "file", "record", "unread")
-    frame = (said if plain else settled(said)).where(~F.col("entry") | F.col("audit").isNotNull())
+    frame = said if plain else settled(said)
     return landed(frame, NAME, NAME, namespace or NAMESPACE, _columns(), _cases(), plain=plain)
 
 
@@ -173,6 +172,7 @@ def _columns() -> dict[str, Column]:
 @once_a_jvm
 def _cases() -> tuple[Case, ...]:
     return (
+        Case(F.col("entry") & F.col("audit").isNull(), SKIPPED, "the entry is not about the end of a job"),
         Case(F.col("unread") & F.col("query_id").isNull(), BAD_ROW, "the record is not of its file's format"),
         Case(
             F.col("job_state").isin("PENDING", "RUNNING"),

@@ -5,7 +5,7 @@ writes it (`protoPayload`: files of a sink to Cloud Storage, of Pub/Sub, of `gcl
 (`protopayload_auditlog`, where the new form is JSON text in `metadataJson`). Entries of anything else than the end of a job are no executions.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (its usual name)
@@ -22,9 +22,9 @@ NEW: Final = (
     "struct<jobChange:struct<after:string,job:struct<jobName:string,"
     "jobConfig:struct<type:string,labels:map<string,string>,"
     "queryConfig:struct<query:string,queryTruncated:string,destinationTable:string,defaultDataset:string,statementType:string>,"
-    "loadConfig:struct<destinationTable:string>,"
+    "loadConfig:struct<sourceUris:array<string>,destinationTable:string,writeDisposition:string>,"
     "tableCopyConfig:struct<sourceTables:array<string>,destinationTable:string>,"
-    "extractConfig:struct<sourceTable:string>>,"
+    "extractConfig:struct<destinationUris:array<string>,sourceTable:string>>,"
     f"jobStatus:struct<jobState:string,errorResult:{_STATUS}>,"
     "jobStats:struct<createTime:string,startTime:string,endTime:string,totalSlotMs:string,reservation:string,parentJobName:string,"
     "queryStats:struct<totalProcessedBytes:string,totalBilledBytes:string,referencedTables:array<string>,referencedViews:array<string>,cacheHit:string>,"
@@ -37,7 +37,8 @@ def _old(labels: str) -> str:
         f"struct<jobCompletedEvent:struct<job:struct<jobName:struct<projectId:string,jobId:string,location:string>,"
         f"jobConfiguration:struct<dryRun:string,labels:{labels},"
         f"query:struct<query:string,destinationTable:{_TABLE},defaultDataset:struct<projectId:string,datasetId:string>,statementType:string>,"
-        f"load:struct<destinationTable:{_TABLE}>,extract:struct<sourceTable:{_TABLE}>,"
+        f"load:struct<sourceUris:array<string>,destinationTable:{_TABLE},writeDisposition:string>,"
+        f"extract:struct<destinationUris:array<string>,sourceTable:{_TABLE}>,"
         f"tableCopy:struct<sourceTables:array<{_TABLE}>,destinationTable:{_TABLE}>>,"
         f"jobStatus:struct<state:string,error:{_STATUS}>,"
         "jobStatistics:struct<createTime:string,startTime:string,endTime:string,totalProcessedBytes:string,totalBilledBytes:string,totalSlotMs:string,"
@@ -79,6 +80,60 @@ def ended() -> Column:
     )
 
 
+class _Load(NamedTuple):
+    uris: Column
+    table: Column
+    disposition: Column
+
+
+class _Extract(NamedTuple):
+    table: Column
+    uris: Column
+
+
+class _Copy(NamedTuple):
+    tables: Column
+    table: Column
+
+
+def _as_sql(load: _Load, extract: _Extract, copy: _Copy) -> Column:
+    """A job that is no query, as the SQL that BigQuery has for it, so that both of its sides are lineage: tables, and files of Cloud Storage.
+
+    A load of a file that the client sent has no URI. A job is at most one of the three; null of a query.
+    """
+    into = F.when(load.disposition == "WRITE_TRUNCATE", "OVERWRITE").otherwise("INTO")
+    none = F.array().cast("array<string>")
+    files = F.array_join(F.transform(F.coalesce(load.uris, none), _literal), ", ")
+    loaded = F.concat(
+        F.lit("LOAD DATA "), into, F.lit(" "), _quoted(load.table), F.lit(" FROM FILES (uris = ["), files, F.lit("])")
+    )
+    rows = _all_of(extract.table)
+    extracted = F.transform(
+        F.nullif(extract.uris, none),
+        lambda uri: F.concat(F.lit("EXPORT DATA OPTIONS (uri = "), _literal(uri), F.lit(") AS "), rows),
+    )
+    copied = F.transform(F.nullif(copy.tables, none), _all_of)
+    return F.coalesce(
+        loaded,
+        F.array_join(F.when(extract.table.isNotNull(), extracted), ";\n"),
+        F.concat(
+            F.lit("INSERT"), F.lit(" INTO "), _quoted(copy.table), F.lit(" "), F.array_join(copied, " UNION ALL ")
+        ),
+    )
+
+
+def _all_of(table: Column) -> Column:
+    return F.concat(F.lit("SELECT"), F.lit(" * FROM "), _quoted(table))
+
+
+def _quoted(table: Column) -> Column:
+    return F.concat(F.lit("`"), table, F.lit("`"))
+
+
+def _literal(uri: Column) -> Column:
+    return F.concat(F.lit("'"), F.regexp_replace(uri, r"(['\\])", r"\\$1"), F.lit("'"))
+
+
 def _caller_application(caller: Column) -> dict[str, Column]:
     return {
         "user": caller["authenticationInfo"]["principalEmail"],
@@ -90,22 +145,26 @@ def _new(change: Column, caller: Column) -> Column:
     job = change["job"]
     config, stats = job["jobConfig"], job["jobStats"]
     query, copied = config["queryConfig"], config["tableCopyConfig"]
+    load, extract = config["loadConfig"], config["extractConfig"]
     done = F.coalesce(change["after"], job["jobStatus"]["jobState"]) == "DONE"
     referenced = F.concat(
         F.coalesce(stats["queryStats"]["referencedTables"], F.array().cast("array<string>")),
         F.coalesce(stats["queryStats"]["referencedViews"], F.array().cast("array<string>")),
         F.coalesce(copied["sourceTables"], F.array().cast("array<string>")),
-        F.array(config["extractConfig"]["sourceTable"]),
+        F.array(extract["sourceTable"]),
     )
     error = job["jobStatus"]["errorResult"]
-    destination = F.coalesce(
-        query["destinationTable"], config["loadConfig"]["destinationTable"], copied["destinationTable"]
+    destination = F.coalesce(query["destinationTable"], load["destinationTable"], copied["destinationTable"])
+    as_sql = _as_sql(
+        _Load(load["sourceUris"], _name(load["destinationTable"]), load["writeDisposition"]),
+        _Extract(_name(extract["sourceTable"]), extract["destinationUris"]),
+        _Copy(F.transform(copied["sourceTables"], _name), _name(copied["destinationTable"])),
     )
     told = {
         "query_id": _last(job["jobName"]),
         "database": F.regexp_extract(job["jobName"], r"^projects/([^/]+)/", 1),
         "schema": text(F.regexp_extract(query["defaultDataset"], r"/datasets/([^/]+)$", 1)),
-        "statement": query["query"],
+        "statement": F.coalesce(query["query"], as_sql),
         "statement_kind": F.coalesce(text(query["statementType"]), config["type"]),
         "created_at": stats["createTime"],
         "started_at": stats["startTime"],
@@ -129,27 +188,29 @@ def _new(change: Column, caller: Column) -> Column:
 def _completed(job: Column, caller: Column, *, stored: bool) -> Column:
     config, stats = job["jobConfiguration"], job["jobStatistics"]
     query, copied = config["query"], config["tableCopy"]
+    load, extract = config["load"], config["extract"]
     real = job["jobName"]["jobId"].isNotNull() & (F.coalesce(config["dryRun"], F.lit("false")) != "true")
     empty = F.array().cast(f"array<{_TABLE}>")
     referenced = F.concat(
         F.coalesce(stats["referencedTables"], empty),
         F.coalesce(stats["referencedViews"], empty),
         F.coalesce(copied["sourceTables"], empty),
-        F.array(config["extract"]["sourceTable"]),
+        F.array(extract["sourceTable"]),
     )
-    kinds = (
-        F.when(config["load"].isNotNull(), "LOAD")
-        .when(copied.isNotNull(), "COPY")
-        .when(config["extract"].isNotNull(), "EXTRACT")
-    )
+    kinds = F.when(load.isNotNull(), "LOAD").when(copied.isNotNull(), "COPY").when(extract.isNotNull(), "EXTRACT")
     error = job["jobStatus"]["error"]
-    destination = F.coalesce(query["destinationTable"], config["load"]["destinationTable"], copied["destinationTable"])
+    destination = F.coalesce(query["destinationTable"], load["destinationTable"], copied["destinationTable"])
+    as_sql = _as_sql(
+        _Load(load["sourceUris"], _table(load["destinationTable"]), load["writeDisposition"]),
+        _Extract(_table(extract["sourceTable"]), extract["destinationUris"]),
+        _Copy(F.transform(copied["sourceTables"], _table), _table(copied["destinationTable"])),
+    )
     labels = config["labels"]
     told = {
         "query_id": job["jobName"]["jobId"],
         "database": job["jobName"]["projectId"],
         "schema": query["defaultDataset"]["datasetId"],
-        "statement": query["query"],
+        "statement": F.coalesce(query["query"], as_sql),
         "statement_kind": F.coalesce(text(query["statementType"]), kinds),
         "created_at": stats["createTime"],
         "started_at": stats["startTime"],

@@ -1,9 +1,13 @@
-"""Databricks: the system table system.query.history, of SQL warehouses and serverless compute."""
+"""Databricks: the system table system.query.history, of SQL warehouses and serverless compute, and system.access.table_lineage beside it.
+
+The lineage names the tables and paths that Unity Catalog saw a statement read and write. Its rows are in files of their own among the same paths.
+Those without a statement (of notebooks and jobs on clusters) have no history, and are left out.
+"""
 
 from collections.abc import Sequence
 from typing import Final
 
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.query_log.sources import files
@@ -55,8 +59,17 @@ FIELDS: Final = (
     Field("from_result_cache", TRUTH),
     Field("query_source", _SOURCE),
     Field("query_tags", nested("map<string,string>")),
+    # From system.access.table_lineage.
+    Field("source_table_full_name", TEXT),
+    Field("source_path", TEXT),
+    Field("target_table_full_name", TEXT),
+    Field("target_path", TEXT),
 )
-EXPORTS: Final = (Export("system.query.history", ("statement_id", "statement_text", "start_time")),)
+EXPORTS: Final = (
+    Export("system.query.history", ("statement_id", "statement_text", "start_time")),
+    Export("system.access.table_lineage", ("statement_id", "source_table_full_name", "target_table_full_name")),
+)
+_LINEAGE: Final = ("source_table_full_name", "source_path", "target_table_full_name", "target_path")
 
 _UNDER_WAY: Final = ("QUEUED", "STARTED", "COMPILING", "COMPILED", "RUNNING")
 _REDACTED: Final = "<redacted>"
@@ -68,7 +81,12 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
     The origin of the statement (`query_source`) becomes tags named as there: `job_id`, `job_run_id`, `dashboard_id`, `notebook_id`, …
     """
     space = named(namespace, "Databricks", "databricks://dbc-a1b2c3d4-e5f6.cloud.databricks.com")
-    frame, plain, _ = files.read(spark, paths, files.Wanted(NAME, FIELDS, EXPORTS))
+    raw, plain, there = files.read(spark, paths, files.Wanted(NAME, FIELDS, EXPORTS))
+    is_lineage = F.coalesce(*_LINEAGE).isNotNull() & F.coalesce("statement_text", "execution_status").isNull()
+    if there and there.isdisjoint(_LINEAGE):  # Parquet, whose footers say so
+        frame = raw.withColumns(dict.fromkeys(("reads", "writes"), F.lit(None).cast("array<string>")))
+    else:
+        frame, plain = raw.where(~is_lineage).join(_lineage(raw.where(is_lineage)), "statement_id", "left"), False
     status = F.upper(text(F.col("execution_status")))
     columns = {
         "query_id": F.col("statement_id"),
@@ -94,12 +112,24 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
         "bytes_written": F.col("written_bytes"),
         "cpu_ms": F.col("total_task_duration_ms"),
         "cache_hit": F.col("from_result_cache"),
+        "told_reads": F.col("reads"),
+        "told_writes": F.col("writes"),
     }
     cases = (
         Case(F.col("unread") & F.col("statement_id").isNull(), BAD_ROW, "the record is not of its file's format"),
         Case(status.isin(*_UNDER_WAY), UNFINISHED, "it was still running; a later export has its end"),
     )
     return landed(frame, NAME, NAME, space, columns, cases, plain=plain)
+
+
+def _lineage(rows: DataFrame) -> DataFrame:
+    """One row a statement: the tables, and paths without a table, that it read and wrote."""
+    ends = {
+        told: F.sort_array(F.collect_set(F.coalesce(text(F.col(f"{end}_table_full_name")), text(F.col(f"{end}_path")))))
+        for told, end in (("reads", "source"), ("writes", "target"))
+    }
+    known = rows.where(F.col("statement_id").isNotNull()).groupBy("statement_id")
+    return known.agg(*(column.alias(name) for name, column in ends.items()))
 
 
 def _tags() -> Column:

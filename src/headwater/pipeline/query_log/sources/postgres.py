@@ -20,7 +20,7 @@ from pyspark.sql.window import WindowSpec
 from headwater.pipeline.query_log.sources import files, postgres_text
 from headwater.pipeline.query_log.sources import postgres_lines as lines
 from headwater.pipeline.query_log.sources.fields import TEXT, WHOLE, Export, Field, from_micros, labelled, text
-from headwater.pipeline.query_log.sources.rows import BAD_ROW, NO_IDENTITY, NO_TIME, Case, Rows, landed, named
+from headwater.pipeline.query_log.sources.rows import BAD_ROW, NO_IDENTITY, NO_TIME, SKIPPED, Case, Rows, landed, named
 
 NAME: Final = "postgres"
 
@@ -67,7 +67,7 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
     # A line with fewer columns than the newest version writes is marked, and is right all the same.
     sound = F.col("session_id").isNotNull() & F.col("session_line_num").isNotNull() & F.col("at").isNotNull()
     broken = F.col("unread") & ~sound & F.col("kind").isNull()
-    bad = said.where(broken | (F.col("kind").isNotNull() & ~sound))
+    bad = said.where(F.col("kind").isNull() | ~sound)
     kept = said.where(F.col("kind").isNotNull() & sound)
     nothing = {
         "query_id": F.lit(None).cast("string"),
@@ -75,6 +75,7 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
         "state": F.lit("failed"),
     }
     cases = (
+        Case(F.col("kind").isNull() & ~broken, SKIPPED, "the line tells of no execution of its own"),
         Case(broken, BAD_ROW, "the record is not of its file's format"),
         Case(
             F.col("at").isNull(),

@@ -1,5 +1,7 @@
 """Redshift: SYS_QUERY_HISTORY, and SYS_QUERY_TEXT for statements longer than the 4,000 characters the history holds.
 
+SYS_QUERY_DETAIL, where it is exported too, names the tables that the steps of a query scanned and filled.
+
 SYS_QUERY_TEXT has a statement over several rows by `sequence`; line ends in it are written `\\n`. The pieces are put together here. Both views of
 the same time have to be in one input: pieces without their history are quarantined, and without pieces a long statement is cut at 4,000 characters.
 """
@@ -23,7 +25,7 @@ from headwater.pipeline.query_log.sources.fields import (
     milliseconds,
     text,
 )
-from headwater.pipeline.query_log.sources.rows import BAD_ROW, UNFINISHED, Case, Rows, landed, named
+from headwater.pipeline.query_log.sources.rows import BAD_ROW, NO_HISTORY, UNFINISHED, Case, Rows, landed, named
 
 NAME: Final = "redshift"
 
@@ -53,12 +55,17 @@ FIELDS: Final = (
     # From SYS_QUERY_TEXT.
     Field("sequence", WHOLE),
     Field("text", TEXT),
+    # From SYS_QUERY_DETAIL.
+    Field("step_name", TEXT),
+    Field("table_name", TEXT),
 )
 EXPORTS: Final = (
     Export("SYS_QUERY_HISTORY", ("query_id", "status", "start_time")),
     Export("SYS_QUERY_TEXT", ("query_id", "sequence", "text")),
+    Export("SYS_QUERY_DETAIL", ("query_id", "step_name", "table_name")),
 )
 
+_FILLING: Final = ("insert", "delete", "merge")
 _UNDER_WAY: Final = ("planning", "queued", "running", "returning", "queueing")
 
 
@@ -67,10 +74,22 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
     space = named(namespace, "Redshift", "redshift://cluster.abc123.eu-west-1.redshift.amazonaws.com:5439")
     raw = files.read(spark, paths, files.Wanted(NAME, FIELDS, EXPORTS)).rows
     of_text = F.col("sequence").isNotNull() & F.col("status").isNull()
+    of_step = F.col("step_name").isNotNull() & F.col("status").isNull()
     readable = F.col("query_id").isNotNull()
     whole = _statements(raw.where(of_text & readable))
-    history = raw.where(~of_text | ~readable).withColumn("seen", F.lit(True))
-    return _rows(history.join(whole, "query_id", "full"), space)
+    history = raw.where(~(of_text | of_step) | ~readable).withColumn("seen", F.lit(True))
+    tables = _tables(raw.where(of_step & readable))
+    return _rows(history.join(whole, "query_id", "full").join(tables, "query_id", "left"), space)
+
+
+def _tables(steps: DataFrame) -> DataFrame:
+    """One row a query: the tables that it scanned, and those that it filled or emptied. A name without its schema is no table's own."""
+    step, table = F.lower(F.trim("step_name")), text(F.col("table_name"))
+    named = F.when(table.contains("."), table)
+    return steps.groupBy("query_id").agg(
+        F.sort_array(F.collect_set(F.when(step == "scan", named))).alias("scanned"),
+        F.sort_array(F.collect_set(F.when(step.isin(*_FILLING), named))).alias("filled"),
+    )
 
 
 def _statements(pieces: DataFrame) -> DataFrame:
@@ -94,6 +113,13 @@ def _statements(pieces: DataFrame) -> DataFrame:
 
     joined = F.array_join(F.transform(F.col("parts"), restored), "")
     return grouped.select("query_id", _unescaped(F.rtrim(joined)).alias("pieced"), "text_file")
+
+
+def _in_database(name: Column) -> Column:
+    """`database.schema.table`, where the step names the schema and the table."""
+    return F.when(F.size(F.split(name, "[.]")) == 2, F.concat_ws(".", text(F.col("database_name")), name)).otherwise(
+        name
+    )
 
 
 def _unescaped(statement: Column) -> Column:
@@ -133,11 +159,13 @@ def _rows(frame: DataFrame, namespace: str) -> Rows:
         "rows_read": F.col("input_rows"),
         "bytes_read": F.col("input_bytes"),
         "cache_hit": F.col("result_cache_hit"),
+        "told_reads": F.transform("scanned", lambda name: _in_database(name)),
+        "told_writes": F.transform("filled", lambda name: _in_database(name)),
     }
     cases = (
         Case(
             orphan,
-            "no_history",
+            NO_HISTORY,
             "pieces of a statement of which SYS_QUERY_HISTORY has nothing: export both of the same time",
         ),
         Case(F.col("unread") & F.col("query_id").isNull(), BAD_ROW, "the record is not of its file's format"),

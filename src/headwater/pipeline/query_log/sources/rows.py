@@ -23,6 +23,9 @@ BAD_ROW: Final = "bad_row"
 NO_TIME: Final = "no_time"
 NO_IDENTITY: Final = "no_identity"
 UNFINISHED: Final = "unfinished"
+NO_HISTORY: Final = "no_history"
+SKIPPED: Final = "skipped"
+"""A record that is of its format and tells of no execution: it is counted, and not kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Rows:
     @property
     def bad(self) -> DataFrame:
         """Return the rows that could not be used, with the columns of QUARANTINE; `at` is the time of the run."""
-        found = self.together.where(F.col(PROBLEM).isNotNull())
+        found = self.together.where(F.col(f"{PROBLEM}.code") != SKIPPED)
         told = {
             "source": F.col("source"),
             "file": F.col("file"),

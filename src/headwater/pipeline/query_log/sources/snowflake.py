@@ -1,7 +1,8 @@
 """Snowflake: ACCOUNT_USAGE.QUERY_HISTORY (or the table function of that name), and ACCESS_HISTORY beside it.
 
-ACCESS_HISTORY names the tables Snowflake itself saw read and written, and the parent of a statement inside a procedure. Its rows may be in files of
-their own among the same paths, or be joined to QUERY_HISTORY by the export already. Without it those three are null.
+ACCESS_HISTORY names the tables that Snowflake saw read (those of the text, and those below its views) and written, and the parent of a statement
+inside a procedure. Its rows may be in files of their own among the same paths, or be joined to QUERY_HISTORY by the export already. Without it those
+three are null.
 """
 
 from collections.abc import Sequence
@@ -61,6 +62,7 @@ FIELDS: Final = (
     Field("CREDITS_USED_QUERY_ACCELERATION", REAL),
     # From ACCESS_HISTORY.
     Field("DIRECT_OBJECTS_ACCESSED", _OBJECTS),
+    Field("BASE_OBJECTS_ACCESSED", _OBJECTS),
     Field("OBJECTS_MODIFIED", _OBJECTS),
     Field("PARENT_QUERY_ID", TEXT),
 )
@@ -90,7 +92,11 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
 
 
 def _access_columns() -> dict[str, Column]:
-    return {"reads": _tables("DIRECT_OBJECTS_ACCESSED"), "writes": _tables("OBJECTS_MODIFIED")}
+    """Reads are what the text names and the tables below it: base objects lie behind views whose definition the log may not have."""
+    nothing = F.array().cast("array<string>")
+    direct, beneath = _tables("DIRECT_OBJECTS_ACCESSED"), _tables("BASE_OBJECTS_ACCESSED")
+    either = names(F.concat(F.coalesce(direct, nothing), F.coalesce(beneath, nothing)))
+    return {"reads": F.when(F.coalesce(direct, beneath).isNotNull(), either), "writes": _tables("OBJECTS_MODIFIED")}
 
 
 def _tables(column: str) -> Column:

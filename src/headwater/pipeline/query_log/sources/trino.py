@@ -24,7 +24,7 @@ from headwater.pipeline.query_log.sources.fields import (
     nested,
     text,
 )
-from headwater.pipeline.query_log.sources.rows import BAD_ROW, Case, Rows, landed
+from headwater.pipeline.query_log.sources.rows import BAD_ROW, SKIPPED, Case, Rows, landed
 
 NAME: Final = "trino"
 
@@ -122,9 +122,12 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
         "told_reads": _reads(),
         "told_writes": _writes(),
     }
-    cases = (Case(F.col("unread") & metadata["queryId"].isNull(), BAD_ROW, "the record is not of its file's format"),)
+    cases = (
+        Case(F.coalesce(begun | split, F.lit(False)), SKIPPED, "the event is not about the end of a query"),
+        Case(F.col("unread") & metadata["queryId"].isNull(), BAD_ROW, "the record is not of its file's format"),
+    )
     space = namespace or _namespace(metadata["uri"], context["serverAddress"])
-    return landed(frame.where(~F.coalesce(begun | split, F.lit(False))), NAME, NAME, space, columns, cases)
+    return landed(frame, NAME, NAME, space, columns, cases)
 
 
 def _whole(column: Column) -> Column:
@@ -160,12 +163,10 @@ def _group(column: Column) -> Column:
 
 
 def _reads() -> Column:
-    """Return the tables that the text names; those that a view reads in its turn are not this query's. An older Trino reports only the
-    tables read in the end."""
-    named = F.filter(
-        F.col("metadata.tables"), lambda table: F.coalesce(table["directlyReferenced"], F.lit("true")) != "false"
+    """Return the tables that the text names, and those below its views. An older Trino reports only the tables read in the end."""
+    from_text = F.transform(
+        F.col("metadata.tables"), lambda table: dotted(table["catalog"], table["schema"], table["table"])
     )
-    from_text = F.transform(named, lambda table: dotted(table["catalog"], table["schema"], table["table"]))
     read = F.transform(
         F.col("ioMetadata.inputs"), lambda table: dotted(table["catalogName"], table["schema"], table["table"])
     )
