@@ -56,6 +56,23 @@ def test_columns_come_from_the_sql(client: Client) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("insert into orders (id) select id from people", False),
+        ("insert into elsewhere (who) select name from people", True),
+        ("insert into elsewhere (who) select name from people; insert into other (id) select id from people", False),
+        ("select name as who from people", True),
+        ("insert into elsewhere (who) select name from people; select name as who from people", True),
+    ],
+    ids=["an input", "no dataset of the job", "two such", "no target", "both"],
+)
+def test_a_statement_fills_the_table_that_it_names(client: Client, query: str, found: bool) -> None:
+    """A target that is another dataset of the job is not its output; one under no name of the job's may be."""
+    _send(client, ORDERS, PEOPLE, _job(query))
+    assert bool(_edges(client, "db.public.totals")) == found
+
+
 def test_what_was_told_is_believed_first(client: Client) -> None:
     told = dataset("db.public.totals", WAREHOUSE, **columns({"who": [("/told", "x", "DIRECT:IDENTITY")]}))
     _send(client, ORDERS, PEOPLE, _job(QUERY, out=told))

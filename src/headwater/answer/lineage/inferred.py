@@ -47,21 +47,20 @@ class JobTable(msgspec.Struct, frozen=True):
 
 
 class JobText(msgspec.Struct, frozen=True):
-    """A job's SQL, and the datasets it touches."""
+    """A job's SQL, and the datasets it touches. `written`: those of them that it writes."""
 
     query: str
     dialect: str
     tables: tuple[JobTable, ...]
+    written: frozenset[uuid.UUID]
 
 
 class _Work(msgspec.Struct, frozen=True):
-    """One job's SQL, and what its tables can be. `outputs`: the datasets that wait for column lineage."""
+    """One job's SQL. `outputs`: the datasets that wait for column lineage."""
 
     job: uuid.UUID
-    query: str
-    dialect: str
-    tables: tuple[JobTable, ...]
-    outputs: tuple[uuid.UUID, ...]
+    text: JobText
+    outputs: frozenset[uuid.UUID]
 
 
 async def column_edges(
@@ -132,7 +131,7 @@ async def _parsed_edges(
         if job != output:
             waiting[job].add(output)
     work = [
-        _Work(job, text.query, text.dialect, text.tables, tuple(sorted(waiting[job])))
+        _Work(job, text, frozenset(waiting[job]))
         for job, text in (await job_texts(connection, waiting.keys(), moment)).items()
     ]
     return await asyncio.get_running_loop().run_in_executor(sql_thread(), _read, work) if work else []
@@ -145,15 +144,18 @@ async def job_texts(connection: Connection, jobs: Collection[uuid.UUID], moment:
     if not chosen:
         return {}
     touched: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
+    written: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
     for direction in ("in", "out"):
         for edge in await edge_store.at_jobs(connection, chosen, direction, moment):
             touched[edge.job].add(edge.dataset)
+            if direction == "out":
+                written[edge.job].add(edge.dataset)
     tables = await load_tables(connection, {id_ for ids in touched.values() for id_ in ids}, moment)
     found = {}
     for job in chosen:
         query, dialect = texts[job]
         mine = tuple(tables[id_] for id_ in sorted(touched[job]) if id_ in tables)
-        found[job] = JobText(query, dialect or guess_dialect(mine), mine)
+        found[job] = JobText(query, dialect or guess_dialect(mine), mine, frozenset(written[job]))
     return found
 
 
@@ -277,16 +279,19 @@ def _edges_of(work: _Work) -> list[ColumnEdge]:
     from headwater.columns.composed import composed
     from headwater.columns.tables import final_names
 
-    catalog = Catalog({parts: table.columns for table in work.tables for parts in table.parts if table.columns}, "")
+    text = work.text
+    catalog = Catalog({parts: table.columns for table in text.tables for parts in table.parts if table.columns}, "")
     try:
-        statements = sql_engine().analyse(work.query, work.dialect, catalog.of(work.dialect))
+        statements = sql_engine().analyse(text.query, text.dialect, catalog.of(text.dialect))
     except ValueError:  # an unknown dialect: the plain one reads most of it
-        statements = sql_engine().analyse(work.query, "", catalog)
+        statements = sql_engine().analyse(text.query, "", catalog)
     found: dict[ColumnEdge, None] = {}
     renamed = final_names(statements)
-    for flow in composed(statements):
-        target = _target(flow.target, work) or _target(renamed.get(flow.target or ()), work)
-        if target is None:
+    flows = list(composed(statements))
+    alone = len({renamed.get(flow.target, flow.target) for flow in flows if flow.target}) <= 1
+    for flow in flows:
+        target = _target(flow.target, renamed, text, alone=alone)
+        if target is None or target not in work.outputs:
             continue
         for output in flow.columns:
             for one in output.inputs if output.name not in {"", "*"} else ():
@@ -299,7 +304,7 @@ def _edges_of(work: _Work) -> list[ColumnEdge]:
 
 
 def _edges(work: _Work, target: uuid.UUID, field: str, one: Any) -> Iterable[ColumnEdge]:
-    source = match_table(one.table, work.tables)
+    source = match_table(one.table, work.text.tables)
     if source is None or one.field == "*":
         return
     for kind in one.transformations:
@@ -310,12 +315,17 @@ def _edges(work: _Work, target: uuid.UUID, field: str, one: Any) -> Iterable[Col
         )  # fmt: skip
 
 
-def _target(table: Parts | None, work: _Work) -> uuid.UUID | None:
-    """The output a flow goes into; a bare query's is the job's only output (dbt sends the query of a model so)."""
-    if table is None:
-        return work.outputs[0] if len(work.outputs) == 1 else None
-    found = match_table(table, work.tables)
-    return found.id if found is not None and found.id in work.outputs else None
+def _target(table: Parts | None, renamed: dict[Parts, Parts], text: JobText, *, alone: bool) -> uuid.UUID | None:
+    """Return the dataset that a flow goes into, under the name it has or gets later.
+
+    The job's only output, for a bare query (dbt sends a model's so), and for a name that is none of the job's datasets, if the text fills it
+    `alone`: a table may be reported by its path.
+    """
+    for name in (table, renamed.get(table)) if table is not None else ():
+        found = match_table(name, text.tables) if name is not None else None
+        if found is not None:
+            return found.id if found.id in text.written else None
+    return next(iter(text.written)) if len(text.written) == 1 and alone else None
 
 
 def match_table(table: Parts, tables: Iterable[JobTable]) -> JobTable | None:

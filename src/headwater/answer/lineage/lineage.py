@@ -29,6 +29,7 @@ from headwater.graph.reach import ColumnGraph
 from headwater.model.lineage import ColumnEdge, Edge
 from headwater.store.database import Connection, Database
 from headwater.store.lineage import edges as edge_store
+from headwater.store.lineage import names
 from headwater.store.lineage.edges import Ahead, Moment
 from headwater.store.lineage.nodes import NodeRow
 
@@ -122,6 +123,19 @@ class Walk:
             return ahead.at_jobs(ids, direction)
         return await edge_store.at_jobs(self.connection, ids, direction, self.moment)
 
+    async def merge_names(self, nodes: Mapping[uuid.UUID, node.Node]) -> dict[uuid.UUID, uuid.UUID]:
+        """Put the dataset that stands for it in the place of each dataset that reported lineage under another of its names."""
+        reporting = {edge.job for edge in self.edges.values() if isinstance(nodes.get(edge.job), node.DatasetNode)}
+        other = await names.canonical(self.connection, reporting)
+        found = {id_: other[id_] for id_ in reporting if other.get(id_, id_) in self.hops and id_ in other}
+        for key, edge in [*self.edges.items()] if found else ():
+            if edge.job in found:
+                del self.edges[key]
+                self.keep(msgspec.structs.replace(edge, job=found[edge.job]))
+        for id_ in found:
+            del self.hops[id_]
+        return found
+
     def keep(self, edge: Edge) -> None:
         if edge.job in self.hops and edge.dataset in self.hops:
             self.edges[edge.dataset, edge.job, edge.direction] = edge
@@ -186,6 +200,9 @@ async def lineage_in(connection: Connection, question: Question) -> Lineage:
     if question.field is not None:
         columns = _narrowed(walk, row, question.field, columns)
     nodes = await node.load(connection, walk.hops.keys(), moment.as_of)
+    merged = await walk.merge_names(nodes)
+    nodes = {id_: one for id_, one in nodes.items() if id_ not in merged}
+    columns = [msgspec.structs.replace(one, job=merged.get(one.job, one.job)) for one in columns]
     levels = await inferred.sql_levels(connection, {edge.job for edge in walk.edges.values() if edge.parsed}, moment)
     return _answer(question, row, walk, nodes, columns, levels)
 
@@ -216,7 +233,16 @@ async def _columns(walk: Walk) -> list[ColumnEdge]:
     pairs = {(edge.job, edge.dataset) for edge in walk.edges.values() if edge.direction == "out"}
     pairs |= {(edge.job, edge.job) for edge in walk.edges.values()}
     found = await inferred.column_edges(walk.connection, pairs, walk.moment)
-    return [edge for edge in found if edge.source in walk.hops and edge.target in walk.hops]
+    explicit = {edge.job for edge in walk.edges.values() if edge.explicit}
+    allowed = await edge_store.explicit_pairs(walk.connection, explicit, walk.moment)
+    return [
+        edge
+        for edge in found
+        if edge.source in walk.hops
+        and edge.target in walk.hops
+        # A dataset may be in the answer by another way than through a job whose explicit lineage leaves it out.
+        and (edge.job not in allowed or feeds(allowed[edge.job], edge.job, edge.source, edge.target))
+    ]
 
 
 def _narrowed(walk: Walk, row: NodeRow, field: str, columns: list[ColumnEdge]) -> list[ColumnEdge]:
