@@ -1,5 +1,6 @@
 """The parties that notice a review's changes, as a Headwater server knows them: dashboards, people and pipelines of the query logs, owners; and what
-the changed tables cost. Asks `POST /api/v2/whatif` once for each change, and sends nothing of the pull request's files but names of tables and columns.
+the changed tables cost. Asks `POST /api/v2/whatif` once for each change, and sends no more of the pull request's files than names of tables and
+columns.
 """
 
 from __future__ import annotations
