@@ -1,4 +1,6 @@
-"""Statements over tables, and what Spark finds at the versions that capture told: `spark-submit statements_job.py STATEMENTS FOLDER [hive]`.
+"""Statements over tables, and what Spark finds at the versions that capture told: `spark-submit statements_job.py STATEMENTS FOLDER [hive | connect]`.
+
+With `connect` the session is that of `SPARK_REMOTE`, whose server has the catalogs.
 
 Leaves beside the tables: `told.json`, by statement the event of its end; `history.json`, by table that keeps versions all of them, the first one first; and
 `found.json`, how many rows Spark reads at each version that was told as written.
@@ -14,11 +16,13 @@ from pyspark.sql import SparkSession
 from headwater.capture.spark import attach
 
 statements, folder = json.loads(Path(sys.argv[1]).read_text()), sys.argv[2]
-builder = SparkSession.builder.appName("lake").config("spark.sql.warehouse.dir", f"{folder}/warehouse")
+builder = SparkSession.builder.appName("lake")
+if "connect" not in sys.argv[3:]:
+    builder = builder.config("spark.sql.warehouse.dir", f"{folder}/warehouse")
 if "hive" in sys.argv[3:]:
     store = f"jdbc:derby:;databaseName={folder}/metastore;create=true"
     builder = builder.config("spark.hadoop.javax.jdo.option.ConnectionURL", store).enableHiveSupport()
-else:
+elif "connect" not in sys.argv[3:]:
     builder = (
         builder.config(
             "spark.sql.extensions",

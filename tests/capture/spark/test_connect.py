@@ -6,11 +6,8 @@ no program for it.
 
 import json
 import os
-import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +15,7 @@ from typing import Any
 import pyspark
 import pytest
 from test_cases import CASES, LINE, NAMES, line, run, told
+from tests.fixtures.connect import connect_server
 
 from conftest import Kept
 from headwater.capture.spark import environment
@@ -39,43 +37,10 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a Spark Connect server, started as `sbin/start-connect-server.sh` does it, which not every PySpark has."""
-    folder = tmp_path_factory.mktemp("connect")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    settings = {
-        "spark.connect.grpc.binding.port": port,
-        "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": 2,
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.warehouse.dir": folder / "warehouse",
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
-    }
-    confs = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
-    command = [
-        str(HOME / "bin/spark-submit"), "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
-        "--master", "local[2]", "--driver-memory", "1g", *confs, "spark-internal",
-    ]  # fmt: skip
-    env = {**os.environ, "SPARK_HOME": str(HOME)}
-    with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log, start_new_session=True)
-    try:
-        deadline = time.monotonic() + 90
-        while True:
-            if server.poll() is not None or time.monotonic() > deadline:
-                raise AssertionError((folder / "log").read_text(errors="replace"))
-            with socket.socket() as tried:
-                if tried.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.2)
-        yield f"sc://127.0.0.1:{port}"
-    finally:
-        if server.poll() is None:
-            os.killpg(server.pid, signal.SIGTERM)
-            server.wait(30)
+    """The address of a Spark Connect server of the environment's own Spark."""
+    submit = ["env", f"SPARK_HOME={HOME}", str(HOME / "bin/spark-submit")]
+    with connect_server(submit, tmp_path_factory.mktemp("connect"), {"spark.sql.shuffle.partitions": 2}) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +97,7 @@ def place(remote: Any, watched: Any, tmp_path_factory: pytest.TempPathFactory) -
 # Those that the suite takes too: each kind of relation, statement and end.
 _TAKEN = (
     "driver_reads",
+    "dropped_tables",
     "failed",
     "foreach_batch",
     "formats",
@@ -142,6 +108,7 @@ _TAKEN = (
     "temp_view",
     "udf",
     "window",
+    "writers",
 )
 
 

@@ -86,13 +86,13 @@ def _new_table(field: str) -> Callable[[Any, Node, Catalog], Write]:
     def handler(jcommand: Any, node: Node, catalog: Catalog) -> Write:
         described = node.fields.get(field) or {}
         jtable = getattr(jcommand, field)()
-        where = catalog.location(jtable.identifier(), jtable)
-        provider = str(described.get("provider") or "hive")
-        target = _located(where, provider, catalog.symlink(described.get("identifier")))
         query = _query(node)
         lifecycle = CREATE
         if query is not None and node.fields.get("mode", 0) is None:
             lifecycle = _LIFECYCLE.get(str(jcommand.mode().toString()), CREATE)
+        where = catalog.location(jtable.identifier(), jtable, replaced=lifecycle == OVERWRITE)
+        provider = str(described.get("provider") or "hive")
+        target = _located(where, provider, catalog.symlink(described.get("identifier")))
         if query is None:
             target.fields = schema.struct_fields(described.get("schema"))
         return Write(

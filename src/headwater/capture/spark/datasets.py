@@ -124,23 +124,28 @@ class Catalog:
         """Return what takes the reason for which something was not read."""
         return lambda why: self.coverage.limit(f"not read: {what}: {why}")
 
-    def location(self, jidentifier: Any, jtable: Any = None) -> str:
-        """Return where a table is, was, or will be. `jidentifier`: a TableIdentifier; `jtable`: the CatalogTable that will be created."""
+    def location(self, jidentifier: Any, jtable: Any = None, *, replaced: bool = False) -> str:
+        """Return where a table is, was, or will be. `jidentifier`: a TableIdentifier; `jtable`: the CatalogTable that will be created; `replaced`: a
+        table of this name is dropped before.
+        """
         if jtable is not None:
             uri = jtable.storage().locationUri()
             if uri.isDefined():
-                return str(uri.get().toString())
+                where = str(uri.get().toString())
+                _remember(_in_database(jidentifier), where)
+                return where
         catalog = self.jsession.sessionState().catalog()
-        table = str(jidentifier.table())
+        table = _in_database(jidentifier)
         try:
-            if catalog.tableExists(jidentifier):
+            if not replaced and catalog.tableExists(jidentifier):
                 where = str(catalog.getTableMetadata(jidentifier).location().toString())
                 _remember(table, where)
                 return where
         except Exception as error:  # noqa: BLE001 - py4j raises its own kinds; the run says it
             self.failed(f"the table {table}, which is taken to be where its database puts it")(str(error)[:300])
-        known = _REMEMBERED.get(str(jidentifier.table()))
-        return known or str(catalog.defaultTablePath(jidentifier).toString())
+        if replaced or not remembered(table):
+            _remember(table, str(catalog.defaultTablePath(jidentifier).toString()))
+        return remembered(table)
 
 
 _REMEMBERED: dict[str, str] = {}
@@ -152,8 +157,14 @@ def _remember(table: str, where: str) -> None:
     _REMEMBERED[table] = where
 
 
+def _in_database(jidentifier: Any) -> str:
+    """Return the name of a table of the session's catalog with its database."""
+    name = str(jidentifier.unquotedString()).removeprefix("spark_catalog.")
+    return name if "." in name else f"default.{name}"
+
+
 def remembered(table: str) -> str:
-    """Return where a table was when it was last seen."""
+    """Return where a table was when it was last seen. `table`: with its database, and its catalog unless that is the session's."""
     return _REMEMBERED.get(table, "")
 
 
@@ -311,7 +322,7 @@ def _relation(leaf: Any, node: Node, fields: list[dict[str, Any]], catalog: Cata
     if kind == "HadoopFsRelation":
         if symlink and identity:
             place = str(leaf.catalogTable().get().location().toString())
-            _remember(str(identity["table"]), place)
+            _remember(f"{identity.get('database') or 'default'}.{identity['table']}", place)
             return [Dataset(*where_pair(names.from_location(place)), fields, str(relation.toString()), symlink)]
         if node.fields.get("isStreaming"):
             read = crossing.ask_optional(

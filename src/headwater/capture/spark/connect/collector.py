@@ -10,6 +10,8 @@ from collections import OrderedDict
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 from headwater.capture.spark import emission
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.application import Application
@@ -40,6 +42,7 @@ class Collector:
         self._sessions: dict[str, Sources] = {}
         self.streams = Streams(self.teller, config.stream_seconds)
         self._starting: dict[int, Query] = {}
+        self._unlocated: OrderedDict[int, list[str]] = OrderedDict()  # tables that are not there yet, by request
         self._streams_of: dict[str, tuple[Any, str]] = {}
         self._asked_at = time.monotonic()
         self._logged: set[str] = set()
@@ -104,6 +107,10 @@ class Collector:
             self._say_unread(request)
             return
         query = self._query(request, found)
+        if found.unlocated:
+            self._unlocated[id(request)] = found.unlocated
+            while len(self._unlocated) > _MOST_LIVE:
+                self._unlocated.popitem(last=False)
         if found.write.streaming:
             self._starting[id(request)] = query  # its id comes with the answer
             return
@@ -138,6 +145,9 @@ class Collector:
     def _end(self, request: Request) -> None:
         query = self.live.pop(id(request), None)
         starting = self._starting.pop(id(request), None)
+        unlocated = self._unlocated.pop(id(request), None)
+        if unlocated and request.failure is None and (made := starting or query) is not None:
+            self._locate(request, made, unlocated)
         if starting is not None:
             self._open_stream(request, starting)
         elif self._is_about_stream(request):
@@ -183,6 +193,18 @@ class Collector:
             if not active:
                 self.streams.close(run, failure)
                 del self._streams_of[run]
+
+    def _locate(self, request: Request, query: Query, parts: list[str]) -> None:
+        """Name the table that a command has made by where it is."""
+        try:
+            located = self.sources(request.client).table(parts)
+        except NoAnswer as problem:
+            self._log(f"the place of a new table is as its catalog has it by default: the server says: {problem}")
+            return
+        if located is not None and query.write.target is not None:
+            storage = query.write.target.storage
+            query.write.target = msgspec.structs.replace(located.dataset, fields=[])
+            query.write.target.storage = query.write.target.storage or storage
 
     def _close(self, request: Request, query: Query) -> None:
         failure = request.failure

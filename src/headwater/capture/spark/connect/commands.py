@@ -1,5 +1,6 @@
 """Find what a command of a client writes, and of what: from its message to a `Write` and an `Analysis`, or None if nothing outside Spark changes."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,10 +10,11 @@ from headwater.capture.spark import columns as column_walk
 from headwater.capture.spark import datasets
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.commands import ALTER, CREATE, DROP, OVERWRITE, RENAME, TRUNCATE, Write
+from headwater.capture.spark.connect import merging, statements
 from headwater.capture.spark.connect import scope as scopes
-from headwater.capture.spark.connect import statements
 from headwater.capture.spark.connect.relations import Binder
 from headwater.capture.spark.connect.scope import Bound
+from headwater.capture.spark.connect.server import NoAnswer
 from headwater.capture.spark.connect.sources import GLOBAL, Located, Sources, View
 from headwater.capture.spark.datasets import Dataset, where_pair
 from headwater.capture.spark.dependencies import TooMany
@@ -25,8 +27,8 @@ _V2_MODES = {
 }  # fmt: skip
 _CHANGES = {"DROP": DROP, "TRUNCATE": TRUNCATE, "ALTER": ALTER, "CREATE": CREATE, "CLONE": CREATE, "LIKE": CREATE}
 FUNCTION = "what a function of foreachBatch or foreach writes is not seen: Spark Connect runs it on the server"
-MERGED = "the columns of mergeInto are not read"
-_REPLACING = frozenset({"MERGE", "UPDATE", "DELETE"})
+# What SQL says of where a new table is.
+_LOCATION = re.compile(r"\blocation\s+'([^']+)'|\boptions\s*\([^)]*\bpath['`\"]?\s*=?\s*['\"]([^'\"]+)", re.IGNORECASE)
 
 
 # Commands that write, of which nothing is read: their part, and what is said.
@@ -34,14 +36,16 @@ _UNREAD = {
     "pipeline_command": ("start_run", "a pipeline of pyspark.pipelines ran: its flows and their datasets are not seen"),
     "ml_command": ("write", "a model was saved through Spark Connect: models are not seen there"),
 }
+_QUERY = re.compile(r"\bas\s+\(?\s*(?:select|with|from|values|table)\b", re.IGNORECASE)
 
 
 class Effect(msgspec.Struct):
-    """The effect of a command: what it writes, and of what. `sql`: its text."""
+    """The effect of a command: what it writes, and of what. `sql`: its text; `unlocated`: a table whose place is asked for once it is made."""
 
     write: Write
     analysis: Analysis | None = None
     sql: str = ""
+    unlocated: list[str] = []
 
 
 def effect(command: Any, sources: Sources) -> Effect | None:
@@ -110,12 +114,19 @@ def _write_operation(inner: Any, sources: Sources) -> Effect | None:
         parts = scopes.split(inner.table.table_name)
         inserts = inner.table.TableSaveMethod.Name(inner.table.save_method).endswith("INSERT_INTO")
         located = sources.table(parts)
-        target = _target(located, sources, parts, options.get("path", ""), inner.source)
+        path = options.get("path", "")
+        replaced = lifecycle == OVERWRITE and not inserts
+        if replaced and located is not None and not path and not located.dataset.layer:
+            target = sources.default_place(parts)  # Spark drops such a table, wherever it was, and makes a new one
+            target.storage = inner.source or sources.server.setting("spark.sql.sources.default")
+        else:
+            target = _target(None if replaced and path else located, sources, parts, path, inner.source)
         found = _query(inner.input, sources)
         if inserts and located is not None:
             _by_position(found, located.columns)
         if located is None or not inserts:
-            return Effect(Write(target, lifecycle, partitions=partitions), found)
+            unlocated = parts if located is None or replaced else []
+            return Effect(Write(target, lifecycle, partitions=partitions), found, unlocated=unlocated)
         return Effect(Write(target, OVERWRITE if lifecycle == OVERWRITE else ""), found)
     kind = (inner.source or sources.server.setting("spark.sql.sources.default") or "parquet").lower()
     target_ = _place(kind, inner.path or options.get("path", ""), {**dict(inner.options), **options}, sources)
@@ -155,25 +166,29 @@ def _by_position(found: Analysis, names_: Sequence[str]) -> None:
 def _write_v2(inner: Any, sources: Sources) -> Effect:
     parts = scopes.split(inner.table_name)
     lifecycle = _V2_MODES.get(inner.Mode.Name(inner.mode), CREATE)
-    target = _target(sources.table(parts), sources, parts, "", inner.provider)
+    located = sources.table(parts)
+    options = {key.lower(): value for key, value in inner.options.items()}
+    path = options.get("path") or inner.table_properties.get("location", "")
+    target = _target(located, sources, parts, path, inner.provider)
     partitions = [
         one.unresolved_attribute.unparsed_identifier
         for one in inner.partitioning_columns
         if one.WhichOneof("expr_type") == "unresolved_attribute"
     ]
-    return Effect(Write(target, lifecycle, partitions=partitions), _query(inner.input, sources))
+    unlocated = parts if located is None else []
+    return Effect(Write(target, lifecycle, partitions=partitions), _query(inner.input, sources), unlocated=unlocated)
 
 
 def _merge_into(inner: Any, sources: Sources) -> Effect:
-    """Return the effect of `DataFrame.mergeInto`: the target and all that the source reads. Its columns are not read."""
+    """Return the effect of `DataFrame.mergeInto`."""
     parts = scopes.split(inner.target_table_name)
     binder = Binder(sources)
-    binder.table(parts)
-    binder.bind(inner.source_table_plan)
-    return Effect(
-        Write(_target(sources.table(parts), sources, parts, "", ""), ""),
-        Analysis(binder.leaves, warnings=[MERGED, *binder.warnings], opaque=True),
-    )
+    target, source = binder.table(parts), binder.bind(inner.source_table_plan)
+    tree, columns = merging.merge(inner, binder, target, source)
+    found = analyse(binder, Bound(tree, columns))
+    place = _target(sources.table(parts), sources, parts, "", "")
+    found.rewrites(place, scopes.schema_fields(columns))
+    return Effect(Write(place, ""), found)
 
 
 def _create_view(inner: Any, sources: Sources) -> None:
@@ -198,9 +213,12 @@ def _stream(inner: Any, sources: Sources) -> Effect:
     found = _query(inner.input, sources)
     options = {key.lower(): value for key, value in inner.options.items()}
     kind = (inner.format or "").lower()
+    unlocated: list[str] = []
     if inner.WhichOneof("sink_destination") == "table_name":
         parts = scopes.split(inner.table_name)
-        target: Dataset | None = _target(sources.table(parts), sources, parts, "", kind)
+        located = sources.table(parts)
+        target: Dataset | None = _target(located, sources, parts, options.get("path", ""), kind)
+        unlocated = parts if located is None else []
     else:
         target = _place(
             kind or "parquet", inner.path or options.get("path", ""), {**dict(inner.options), **options}, sources
@@ -208,7 +226,8 @@ def _stream(inner: Any, sources: Sources) -> Effect:
     if inner.HasField("foreach_batch") or inner.HasField("foreach_writer"):
         target = None
         found.warnings.append(FUNCTION)
-    return Effect(Write(target, "", partitions=list(inner.partitioning_column_names), streaming=True), found)
+    write = Write(target, "", partitions=list(inner.partitioning_column_names), streaming=True)
+    return Effect(write, found, unlocated=unlocated)
 
 
 # --- SQL
@@ -260,9 +279,9 @@ def _flow_effect(flow: Any, statement: Any, binder: Binder, sources: Sources) ->
     located = None if temporary else sources.table(parts) if not sources.path(parts) else None
     tables = binder.tables(statement)
     target_bound = None
-    if flow.action in _REPLACING and located is not None and flow.target not in tables:
+    if flow.action in statements.REPLACING and located is not None and flow.target not in tables:
         tables[flow.target] = binder.table(parts)
-    if flow.action in _REPLACING:
+    if flow.action in statements.REPLACING:
         target_bound = tables.get(flow.target)
     if located is not None and flow.target not in tables:
         known = dict(tables)
@@ -282,16 +301,26 @@ def _flow_effect(flow: Any, statement: Any, binder: Binder, sources: Sources) ->
         replaces = " or replace " in " " + " ".join(statement.text.lower().split()[:4]) + " "
         return Effect(Write(target, OVERWRITE if replaces else CREATE), found)
     if place := sources.path(parts):
-        return Effect(Write(place[0], OVERWRITE if flow.action in {"OVERWRITE", "EXPORT"} else ""), found)
-    target = _target(located, sources, parts, "", "")
-    if flow.action in _REPLACING:
+        return Effect(Write(place[0], _lifecycle(flow.action, statement, exists=False)), found)
+    target = _target(located, sources, parts, _location(statement.text, flow.action), "")
+    if flow.action in statements.REPLACING:
         if target_bound is not None:
             found.rewrites(target, scopes.schema_fields(target_bound.attributes))
         return Effect(Write(target, ""), found)
-    lifecycle = {"CREATE": CREATE, "OVERWRITE": OVERWRITE}.get(flow.action, "")
-    if lifecycle == CREATE and located is not None and "replace" in statement.text.lower().split()[:4]:
-        lifecycle = OVERWRITE
-    return Effect(Write(target, lifecycle), found)
+    lifecycle = _lifecycle(flow.action, statement, exists=located is not None)
+    return Effect(Write(target, lifecycle), found, unlocated=parts if located is None else [])
+
+
+def _lifecycle(action: str, statement: Any, *, exists: bool) -> str:
+    lifecycle = {"CREATE": CREATE, "OVERWRITE": OVERWRITE, "EXPORT": OVERWRITE}.get(action, "")
+    replaces = lifecycle == CREATE and exists and "replace" in statement.text.lower().split()[:4]
+    return OVERWRITE if replaces else lifecycle
+
+
+def _location(text: str, action: str) -> str:
+    """Return the place that a statement gives to a new table, or empty."""
+    found = _LOCATION.search(_QUERY.split(text, 1)[0]) if action == CREATE else None
+    return str(found[1] or found[2]) if found else ""
 
 
 def _change_effect(statement: Any, sources: Sources) -> Effect | None:
@@ -310,12 +339,25 @@ def _change_effect(statement: Any, sources: Sources) -> Effect | None:
             after = sources.table(other)
             return Effect(Write(_target(after, sources, other, "", ""), RENAME, previous=before.key))
         if change.action in _CHANGES:
-            located = sources.table(parts)
+            if statement.kind == "RESTORE":
+                return Effect(Write(_target(sources.table(parts), sources, parts, "", ""), OVERWRITE))
+            located = _dropped(parts, sources) if change.action == "DROP" else sources.table(parts)
             if_exists = change.action == "DROP" and "exists" in statement.text.lower().split()[:5]
             if if_exists and located is None and not sources.is_known(parts):
                 continue  # it may never have been there
-            return Effect(Write(_target(located, sources, parts, "", ""), _CHANGES[change.action]))
+            lifecycle = _CHANGES[change.action]
+            place = _location(statement.text, lifecycle)
+            unlocated = parts if lifecycle == CREATE and located is None else []
+            return Effect(Write(_target(located, sources, parts, place, ""), lifecycle), unlocated=unlocated)
     return None
+
+
+def _dropped(parts: list[str], sources: Sources) -> Located | None:
+    """Return a table that is just being dropped, or None: of one that is half gone the server may fail to tell."""
+    try:
+        return sources.table(parts)
+    except NoAnswer:
+        return None
 
 
 _HANDLERS: dict[str, Callable[[Any, Sources], Effect | None]] = {

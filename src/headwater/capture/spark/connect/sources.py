@@ -12,6 +12,7 @@ import msgspec
 from headwater.capture.spark import datasets, snapshots
 from headwater.capture.spark.connect.scope import Bound
 from headwater.capture.spark.connect.server import NoAnswer, Server, Table
+from headwater.capture.spark.connect.statements import quoted
 from headwater.capture.spark.coverage import Coverage
 from headwater.capture.spark.datasets import Dataset, Leaves, where_pair
 from headwater.model import names
@@ -125,13 +126,26 @@ class Sources:
         """Return a table that is not there: one that was, by its last place, or one that will be, by its database's. Raises NoAnswer."""
         identity = self.full(parts)
         known = self._places.get(".".join(identity).lower())
-        if known is not None:
-            return msgspec.structs.replace(known, fields=[])
+        return msgspec.structs.replace(known, fields=[]) if known is not None else self.default_place(parts)
+
+    def default_place(self, parts: list[str]) -> Dataset:
+        """Return a table where its database puts it. Raises NoAnswer."""
+        identity = self.full(parts)
         symlink = self.symlink(identity)
         if identity[0] != "spark_catalog":
-            return Dataset(*symlink, [])
+            folder = self._catalog_of_folders(identity[0])
+            where = names.from_location("/".join([folder, *identity[1:]])) if folder else None
+            return Dataset(*where_pair(where), [], "", symlink) if where is not None else Dataset(*symlink, [])
         folder = self.server.database(quoted(identity[1:-1])).rstrip("/")
         return Dataset(*where_pair(names.from_location(f"{folder}/{identity[-1].lower()}")), [], "", symlink)
+
+    def _catalog_of_folders(self, owner: str) -> str:
+        """Return the warehouse of an Iceberg catalog that puts each table where its name says, else empty."""
+        prefix = f"spark.sql.catalog.{owner}"
+        folders = self.server.setting(f"{prefix}.type") == "hadoop" or self.server.setting(
+            f"{prefix}.catalog-impl"
+        ).endswith(".HadoopCatalog")
+        return self.server.setting(f"{prefix}.warehouse").rstrip("/") if folders else ""
 
     def relation(self, parts: list[str]) -> Any:
         """Return the message that reads a table."""
@@ -218,11 +232,6 @@ class Sources:
         scheme = re.match(r"^([A-Za-z][A-Za-z0-9+.\-]+):(//[^/]*)?", root)
         prefix = f"{scheme[1]}:{scheme[2] or ''}" if scheme and scheme[1] != "file" else "file:"
         return prefix + path if path.startswith("/") else path
-
-
-def quoted(parts: list[str]) -> str:
-    """Return a name as SQL writes it."""
-    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
 def _first_segments(file: str, count: int) -> str:

@@ -23,6 +23,10 @@ _SHORT = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tiny
 NO_ENGINE = "SQL texts were not read: install sqlglot beside headwater-capture (the extra connect)"
 
 
+# Actions that change some rows of their target.
+REPLACING = frozenset({"MERGE", "UPDATE", "DELETE"})
+
+
 class NoEngine(Exception):
     """The column engine is not installed."""
 
@@ -45,6 +49,11 @@ def resolve(statement: Any, tables: Tables) -> Any:
     return columns.resolve(statement, columns.Catalog(known, "spark"))
 
 
+def quoted(parts: Sequence[str]) -> str:
+    """Return a name as SQL writes it."""
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
 def _engine() -> Any:
     try:
         from headwater import columns
@@ -55,7 +64,8 @@ def _engine() -> Any:
 
 def select(flow: Any, tables: Tables, warn: Callable[[str], None]) -> Bound:
     """Return the relation that a flow of a statement makes out of `tables`."""
-    below = [bound.node for name in dict.fromkeys(flow.reads) if (bound := tables.get(name)) is not None]
+    names = dict.fromkeys([*flow.reads, *([flow.target] if flow.action in REPLACING else [])])
+    below = [bound.node for name in names if (bound := tables.get(name)) is not None]
     columns, rows = _columns(flow, tables, warn)
     node = Node(COMPOSED, {"rows": [rows]}, below)
     return scopes.project(Bound(node, []), columns)
@@ -75,9 +85,9 @@ def expression(
         return [(same or attribute(tree.name, scopes.type_of(tree)), tree)], []
     tables: dict[tuple[str, ...], Bound] = {}
     for one in attributes:
-        name = (one.qualifier[-1],) if one.qualifier else (_SCOPE,)
+        name = one.qualifier or (_SCOPE,)
         tables.setdefault(name, Bound(Node("", {}, []), [])).attributes.append(one)
-    listed = ", ".join(f"`{name[0]}`" for name in tables)
+    listed = ", ".join(quoted(name) for name in tables)
     try:
         statement = parse(f"{_SELECT} {text}" + (f" FROM {listed}" if listed else ""))
     except NoEngine as problem:

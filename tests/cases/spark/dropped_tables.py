@@ -1,0 +1,6 @@
+spark.sql("create database made_other")
+spark.sql(f"create table made_kept using parquet location '{out}/placed' as select id, age from people")
+spark.sql("create table made_other.made_kept using parquet as select id from people")
+spark.sql("drop table made_kept")
+spark.sql("drop table made_other.made_kept")
+spark.sql("drop database made_other")
