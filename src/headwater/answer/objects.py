@@ -4,6 +4,7 @@ content.
 Refuses to choose: a text that means several things has candidates and no object.
 """
 
+import contextlib
 import difflib
 from collections.abc import Iterable
 
@@ -11,17 +12,16 @@ import msgspec
 
 from headwater.answer.lineage.find import Resolution, node_row, resolve
 from headwater.answer.lineage.lineage_answer import FoundObject, FoundObjects
-from headwater.answer.lineage.node import fields_of
+from headwater.answer.lineage.named_columns import match_column, named_columns
 from headwater.answer.lineage.runs import parts_of_ids
 from headwater.answer.search.search import kind_of
 from headwater.answer.status.declared import declared
 from headwater.answer.status.schedules import homes, of_datasets
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.time import ranges
-from headwater.errors import InvalidPeriod, InvalidQuestion
+from headwater.errors import InvalidPeriod, InvalidQuestion, NotFound
 from headwater.model import version
 from headwater.store.database import Connection, Database
-from headwater.store.history import facets as facet_store
 from headwater.store.lineage import correlation, runs
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage import run_lineage as run_store
@@ -185,7 +185,7 @@ def _nodes(named: Resolution) -> list[FoundObject]:
 
 
 async def _columns(database: Database, text: str) -> list[FoundObject]:
-    """Find `NAME.COLUMN`, and `NAME.STRUCT.FIELD`: a column that the dataset's schema has; the longest matching name counts."""
+    """Find `NAME.COLUMN`, and `NAME.STRUCT.FIELD`: a column that a report names; the longest matching name counts."""
     name = text
     while "." in name:
         name, _, _ = name.rpartition(".")
@@ -193,17 +193,22 @@ async def _columns(database: Database, text: str) -> list[FoundObject]:
         if not name or not column:
             return []
         named = await resolve(database, name, "dataset")
-        found = [hit for hit in _nodes(named) if await _has(database, hit.id, column)]
+        hits = [(hit, await _reported_column(database, hit.id, column)) for hit in _nodes(named)]
+        found = [
+            FoundObject("COLUMN", f"{hit.id}#{name_}", f"{hit.label}.{name_}", node=hit.id, column=name_)
+            for hit, name_ in hits
+            if name_ is not None
+        ]
         if found:
-            return [
-                FoundObject("COLUMN", f"{hit.id}#{column}", f"{hit.label}.{column}", node=hit.id, column=column)
-                for hit in found
-            ]
+            return found
     return []
 
 
-async def _has(database: Database, dataset: str, column: str) -> bool:
-    async with database.connection() as connection:
+async def _reported_column(database: Database, dataset: str, column: str) -> str | None:
+    """The column as it was reported; None if no report names it."""
+    async with database.snapshot() as connection:
         row = await node_row(connection, dataset)
-        schema = (await facet_store.of_owners(connection, [row.id], ("schema",))).get(row.id, {}).get("schema")
-    return any(field.name.lower() == column.lower() for field in fields_of(schema, {}))
+        columns = (await named_columns(connection, [row.id])).get(row.id, set())
+    with contextlib.suppress(NotFound):
+        return match_column(column, columns, dataset)
+    return None

@@ -93,7 +93,7 @@ class Records:
         )
         self._roots.append(Instances(entity))
         # The version that the instance is: it is walked from, too.
-        self.schedule.versions = await self.schedule.written(self.runs)
+        await self.schedule.pair(self.runs)
         self._roots += self.schedule.versions
 
     async def walk(self) -> Walk:

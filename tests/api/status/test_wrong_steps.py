@@ -137,3 +137,10 @@ def test_what_was_made_again_is_right(package: Client) -> None:
         "parts": (["2026-01-02"], []),
         "sums": ([], ["2026-W01"]),
     }
+
+
+def test_all_that_a_dataset_holds(package: Client) -> None:
+    """The instances of its schedule are meant, too, also those of which only a report is known."""
+    produced(package, "parts", None, "2026-01-13")
+    found = condemn(package, ("DATASET", "dataset:file:/parts"))
+    assert hits(found) == {"parts": ["2026-01-02", "2026-01-06", "2026-01-13"], "sums": ["2026-W01..2026-W02"]}

@@ -258,6 +258,18 @@ def test_a_part_that_was_written_again_leaves_the_others_as_they_are(client: Cli
     found = condemn(client, ("RUN", RUN.format(1)), dry_run=True)["reads"]
     assert {one["external_version"] for one in found["versions"] if one["current"]} == {"xxh3-128:a1", "xxh3-128:c1"}
     assert [one["job"] for one in found["repeat"]] == ["job:test:load"]
+    whole = condemn(client, ("DATASET", "dataset:file:/parts"), dry_run=True)["reads"]
+    assert {one["external_version"] for one in whole["versions"]} == {"xxh3-128:a1", "xxh3-128:b2", "xxh3-128:c1"}
+    send(
+        client,
+        run_event("COMPLETE", 3, "load", ["/s"], ["/parts"], at=at(3)),
+        run_event("FAIL", 4, "load", ["/s"], ["/parts"], at=at(4)),
+    )
+    (one,) = condemn(client, ("DATASET", "dataset:file:/parts"), dry_run=True)["reads"]["versions"]
+    assert one["run_id"] == RUN.format(3)
+    refused = condemn(client, ("DATASET", "dataset:file:/s"), dry_run=True, status=400)
+    assert "no version of dataset:file:/s is recorded" in refused["message"]
+    condemn(client, ("DATASET", "dataset:file:/never"), dry_run=True, status=404)
 
 
 def test_a_content_and_the_steps_that_read_it(client: Client) -> None:

@@ -2903,7 +2903,7 @@ export interface components {
         /** FineSubject */
         FineSubject: {
             /** @enum {string} */
-            kind: "RUN" | "VERSION";
+            kind: "RUN" | "VERSION" | "DATASET";
             ref: string;
         };
         /** FineVerdict */
@@ -3591,7 +3591,7 @@ export interface components {
         /** NewOrigin */
         NewOrigin: {
             /** @enum {string} */
-            kind: "RUN" | "VERSION" | "CONTENT";
+            kind: "RUN" | "VERSION" | "CONTENT" | "DATASET";
             ref: string;
             columns?: string[];
         };

@@ -23,6 +23,7 @@ from headwater.answer.lineage.lineage_answer import (
     Hidden,
     Lineage,
 )
+from headwater.answer.lineage.named_columns import match_column, named_columns
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.graph.explicit import feeds
 from headwater.graph.reach import ColumnGraph
@@ -198,7 +199,7 @@ async def lineage_in(connection: Connection, question: Question) -> Lineage:
     walk.cut()
     columns = await _columns(walk) if question.columns or question.field else []
     if question.field is not None:
-        columns = _narrowed(walk, row, question.field, columns)
+        columns = _narrowed(walk, row, await _column(connection, row, question.field), columns)
     nodes = await node.load(connection, walk.hops.keys(), moment.as_of)
     merged = await walk.merge_names(nodes)
     nodes = {id_: one for id_, one in nodes.items() if id_ not in merged}
@@ -243,6 +244,12 @@ async def _columns(walk: Walk) -> list[ColumnEdge]:
         # A dataset may be in the answer by another way than through a job whose explicit lineage leaves it out.
         and (edge.job not in allowed or feeds(allowed[edge.job], edge.job, edge.source, edge.target))
     ]
+
+
+async def _column(connection: Connection, row: NodeRow, field: str) -> str:
+    """The column of the start, as it was reported. NotFound if others are and it is not."""
+    known = (await named_columns(connection, [row.id])).get(row.id)
+    return match_column(field, known, row.node_id) if known else field
 
 
 def _narrowed(walk: Walk, row: NodeRow, field: str, columns: list[ColumnEdge]) -> list[ColumnEdge]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from headwater.answer.plans import impact
 from headwater.answer.status import incidents
-from headwater.answer.status.wrong_versions import read_origin
+from headwater.answer.status.subjects import read_origin
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import version
 from headwater.store.database import Connection, Database

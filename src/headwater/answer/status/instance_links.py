@@ -1,12 +1,14 @@
 """The instances that instances need by their schedules, and the runs that made them: links for the walk, and the nodes of instances in it."""
 
 import datetime as dt
+import uuid
 from collections.abc import Collection, Mapping, Sequence
 
 from headwater.answer.lineage.lineage_answer import InstancesNode
 from headwater.answer.lineage.run_records import RunRecords
 from headwater.answer.lineage.walk import Instances, Key, Link, Place, Step
 from headwater.answer.status.declared import declared
+from headwater.answer.status.instance_pairs import InstancePairs
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.status.marks import Marks, by_entity
 from headwater.entities.status.taint import Facts, Hit, Reached, suspects, tainted
@@ -62,11 +64,29 @@ class InstanceLinks:
             marks = by_entity(await store.marks(connection, windows))
             self._marks |= {name: marks.get(held.number(name), Marks()) for name in reach}
             self._reached[way] = follow(held.graph, {entity: some}, Facts(exist=self._exist))
-        window = (held.number(entity), some.first, some.end)
-        made = run_ids(run for run, _ in await run_store.runs_of_instances(connection, [window]))
-        families = await run_store.run_keys(connection, made)
-        self._makers = {key for keys in families.values() for key in keys}
         return self
+
+    async def pair(self, walk: RunRecords) -> None:
+        """Find the `versions` that these instances are, and the runs that made them: those that reported them, and those that wrote these versions.
+
+        Where nothing says which version an instance is, every run below the one that reported it may have made it.
+        """
+        number, pairs = self.held.number(self.entity), InstancePairs(walk.connection, walk)
+        windows = [(number, start, end) for start, end in self.some]
+        made: dict[uuid.UUID, Ordinals] = {}
+        for text, piece in await run_store.runs_of_instances(walk.connection, windows, self.seq):
+            for run in run_ids([text]):
+                made[run] = made.get(run, NONE) | Ordinals.between(piece.start_, piece.end_)
+        await pairs.load(made)
+        for run, mine in made.items():
+            family = pairs.families.get(run, set())
+            for one in pairs.made_by(run):
+                if one.some.entity_id != number or not mine & Ordinals.between(one.some.start_, one.some.end_):
+                    continue
+                homes = pairs.homes(one)
+                writers = {writer for place in homes if (writer := walk.writer_of(place)) is not None}
+                self._makers |= ({key for key in family if key.run == run} | writers) if homes else family
+                self.versions += [place for place in homes if len(homes) == 1 and place not in self.versions]
 
     def _exist(self, name: str) -> Ordinals:
         # The instances asked about count even if they do not exist.
@@ -77,11 +97,6 @@ class InstanceLinks:
         """Return the reached instances of each entity, without those that the question is about (depth 0)."""
         found = self._reached[direction].hits.items() if direction in self._reached else ()
         return {name: hit for name, hit in found if name != self.entity or hit.depth}
-
-    async def written(self, runs: RunRecords) -> list[Place]:
-        """The versions that the runs which made these instances wrote, where each wrote one alone."""
-        found = await runs.written_by(self._makers)
-        return [next(iter(mine)) for mine in found.values() if len(mine) == 1]
 
     async def expand(self, keys: Collection[Key], direction: str, steps: int) -> list[Step]:
         """Return all links at once: they are known from the beginning."""

@@ -22,14 +22,14 @@ from headwater.answer.status.wrong_columns import Reason, Spread, restricted
 from headwater.answer.status.wrong_makers import Made, WrongMakers, scheduled
 from headwater.entities.needs.columns import ALL, Columns, both, named
 from headwater.entities.time.ordinals import NONE, Ordinals
-from headwater.errors import InvalidQuestion, NotFound
+from headwater.errors import NotFound
 from headwater.model import version
 from headwater.store.database import Connection
 from headwater.store.lineage import column_flow, correlation
 from headwater.store.lineage import run_lineage as run_store
 from headwater.store.lineage.runs import RunKey
 from headwater.store.status import wrong_versions as store
-from headwater.store.status.wrong_versions import InstanceRange, MadeInstances, Origin, OriginKind
+from headwater.store.status.wrong_versions import InstanceRange, MadeInstances, Origin
 
 _EXACT, _BY_TIME = "exact", "by_time"
 
@@ -412,22 +412,3 @@ async def of_incident(
         )
         await search.describe(entities, right)
     return search.described
-
-
-def read_origin(kind: OriginKind, ref: str, columns: Sequence[str] = ()) -> Origin:
-    """Return the origin that a person condemned. InvalidQuestion if `ref` is not the id of a version, or no
-    fingerprint, or if a content has columns."""
-    if kind == "RUN":
-        return Origin("RUN", str(version.run_id(ref)[0]), tuple(columns))
-    if kind == "VERSION":
-        try:
-            return Origin("VERSION", str(uuid.UUID(ref)), tuple(columns))
-        except ValueError:
-            raise InvalidQuestion(
-                f"{ref[:100]!r} is not the id of a version; `headwater run lineage` shows them", field="ref"
-            ) from None
-    if (fingerprint := version.fingerprint(ref)) is None:
-        raise InvalidQuestion(f"{ref[:100]!r} is no fingerprint; `headwater fingerprint FILE` prints one", field="ref")
-    if columns:
-        raise InvalidQuestion("columns are of a run or a version; a content is wrong as a whole", field="columns")
-    return Origin("CONTENT", fingerprint)

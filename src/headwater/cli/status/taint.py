@@ -21,7 +21,7 @@ def taint(
         str,
         typer.Argument(
             metavar="X",
-            help="An entity with INSTANCES, ENTITY@INSTANCE, a run's id, DATASET@VERSION, a file, or a dataset (its current version).",
+            help="An entity with INSTANCES, ENTITY@INSTANCE, a run's id, DATASET@VERSION, a file, or a dataset (all that it holds).",
         ),
     ],
     instances: Annotated[
@@ -77,26 +77,12 @@ def _meant(url: str | None, what: str, instances: list[str], some_columns: list[
     if found["type"] == "COLUMN":
         found = found | {"type": "DATASET", "id": found["node"]}
         some_columns = [*some_columns, found["column"]]
-    if found["type"] == "DATASET":
-        found = found | {"type": "VERSION", "id": current_version(url, found["id"])}
-    if found["type"] in {"RUN", "VERSION", "CONTENT"}:
+    if found["type"] in {"RUN", "VERSION", "CONTENT", "DATASET"}:
         return {"origins": [{"kind": found["type"], "ref": found["id"], "columns": some_columns}]}
     raise InvalidQuestion(
         f"{meaning.described(found)}; name instances of an entity, a run, DATASET@VERSION, a dataset or a file",
         given=what,
     )
-
-
-def current_version(url: str | None, node: str) -> str:
-    """The id of the version that a dataset holds. Raises InvalidQuestion if no run wrote one."""
-    found = server.resolve(url, node)
-    versions = server.get(url, server.path("datasets", found["namespace"], found["name"]))["versions"]
-    written = [each for each in versions if each["state"] not in {"FAILED", "ABORTED"}]
-    if not written:
-        raise InvalidQuestion(
-            f"no version of {node} is recorded: no run wrote it; name the runs that read it, or the file", node=node
-        )
-    return str(written[0]["id"])
 
 
 def _show(found: dict[str, Any], with_columns: bool, limit: int) -> None:

@@ -24,7 +24,7 @@ def verdict(
         str,
         typer.Argument(
             metavar="X",
-            help="A dataset (its current version), DATASET@VERSION, a run, ENTITY@INSTANCE, or an incident's id.",
+            help="A dataset (all that it holds), DATASET@VERSION, a run, ENTITY@INSTANCE, or an incident's id.",
         ),
     ],
     is_: Annotated[Verdict, typer.Argument(metavar="wrong|fine", help="The verdict.")],
@@ -94,9 +94,7 @@ def _trust(url: str | None, found: dict[str, Any], note: str, as_: str | None) -
 
 
 def _subject(url: str | None, found: dict[str, Any], what: str) -> dict[str, str]:
-    if found["type"] == "DATASET":
-        return {"kind": "VERSION", "ref": taint.current_version(url, found["id"])}
-    if found["type"] in {"RUN", "VERSION"}:
+    if found["type"] in {"RUN", "VERSION", "DATASET"}:
         return {"kind": found["type"], "ref": found["id"]}
     raise InvalidQuestion(
         f"{meaning.described(found)}; a verdict is about a dataset, DATASET@VERSION, a run, ENTITY@INSTANCE or an incident",

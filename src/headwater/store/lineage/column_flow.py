@@ -77,6 +77,23 @@ async def columns(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uu
     return found
 
 
+async def named(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, set[str]]:
+    """Return the columns that edges from or to these datasets name; those without any are absent."""
+    rows = await sqlfile.load("lineage/column_flow")["sets_of"].many(connection, ids=list(ids))
+    sets = await column_sets.load_evidence(connection, {set_id for _, set_id, _ in rows})
+    settled = await names.canonical(connection, {edge.source for one in sets.values() for edge in one.edges})
+    found: dict[uuid.UUID, set[str]] = {}
+    for node, set_id, as_target in rows:
+        if as_target:
+            columns = {*sets[set_id].fields, *(edge.target_field for edge in sets[set_id].edges)}
+        else:
+            columns = {
+                edge.source_field for edge in sets[set_id].edges if settled.get(edge.source, edge.source) == node
+            }
+        found.setdefault(node, set()).update(columns - {""})
+    return {node: columns for node, columns in found.items() if columns}
+
+
 def _taken(
     some: list[column_sets.ColumnEvidence], columns: tuple[str, ...] | None, settled: Mapping[uuid.UUID, uuid.UUID]
 ) -> WriteEvidence:

@@ -91,6 +91,12 @@ async def current_places(connection: Connection, ids: Sequence[uuid.UUID]) -> li
     return [row[0] for row in await sqlfile.load(_QUERIES)["current"].packed(connection, ids=list(ids))]
 
 
+async def held(connection: Connection, dataset: uuid.UUID, limit: int) -> list[uuid.UUID] | None:
+    """Return the versions that a dataset holds: one, or those of its parts. None if more than `limit` may be."""
+    rows = await sqlfile.load(_QUERIES)["since_replaced"].many(connection, dataset=dataset, limit=limit + 1)
+    return None if len(rows) > limit else sorted(await current(connection, [row[0] for row in rows]))
+
+
 async def unconfirmed(connection: Connection, ids: Collection[uuid.UUID]) -> set[uuid.UUID]:
     """Return those of these versions after which no event says that the dataset was replaced (`lifecycleStateChange`)."""
     if not ids:

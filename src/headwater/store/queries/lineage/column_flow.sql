@@ -39,3 +39,14 @@ with member as (
 )
 select distinct on (m.node, v.schema_id) m.node, b.body
 from member m join dataset_versions v on v.dataset_id = m.id join facet_bodies b on b.id = v.schema_id
+
+-- name: sets_of :many
+-- The column evidence of what was written to these datasets (under any of their names), and of what jobs wrote that read them: (dataset, set, whether of
+-- the dataset itself).
+with member as (
+  select i as node, i as id from unnest(%(ids)b::uuid[]) i
+  union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)
+)
+select m.node, c.set_id, true from member m join report_columns c on c.target_id = m.id
+union
+select m.node, c.set_id, false from member m join edges e on e.dataset_id = m.id and e.direction = 'in' join report_columns c on c.job_id = e.job_id

@@ -39,6 +39,19 @@ where (coalesce(own.state, 3) not in (4, 5) or v.checkpoint) and not exists (
     and n.written_at > v.written_at and (n.run_id, n.job_id) is distinct from (v.run_id, v.job_id) and (v.declared or not n.declared)
     and (coalesce(r.state, 3) not in (4, 5) or n.checkpoint) and (mine.parts is null or later.parts is null or mine.parts && later.parts))
 
+-- name: since_replaced :many
+-- The versions of a dataset since a good run last wrote it as a whole, that one too; the latest first. One that is only declared replaces none.
+with same as materialized (
+  select coalesce(c.canonical_id, %(dataset)s::uuid) as id from (select) one left join dataset_canonical c on c.dataset_id = %(dataset)s::uuid
+  union select dataset_id from dataset_canonical where canonical_id = %(dataset)s::uuid
+), good as materialized (
+  select v.id, v.written_at, v.declared or exists (select from report_subsets s
+    where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out') as in_part
+  from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
+  where v.dataset_id in (select id from same) and (coalesce(r.state, 3) not in (4, 5) or v.checkpoint)
+)
+select id from good where written_at >= coalesce((select max(written_at) from good where not in_part), '-infinity') order by written_at desc, id limit %(limit)s
+
 -- name: unconfirmed :many
 -- Those of these versions after which no event says that the dataset was replaced: what came later may have been added to them.
 select v.id from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.id = k.id

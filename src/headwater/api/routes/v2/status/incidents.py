@@ -11,8 +11,9 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from headwater.answer import overview
 from headwater.answer.status import incident_detail, incidents, open_incidents
+from headwater.answer.status.subjects import Subject, check_columns, read_subjects
 from headwater.answer.status.wrong_by_reads import WrongByReads
-from headwater.answer.status.wrong_versions import Search, read_origin
+from headwater.answer.status.wrong_versions import Search
 from headwater.api.authors import As, author
 from headwater.api.routes.v2.parameters import Limit, Offset, id_of
 from headwater.intake.status import incidents as verdicts
@@ -23,13 +24,14 @@ Incident = Annotated[str, PathParameter(description="The incident's id.")]
 
 
 class NewOrigin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`ref`: of a RUN its id; of a VERSION its id (`version_id` in the answers about runs and datasets); of a CONTENT its fingerprint.
+    """`ref`: of a RUN its id; of a VERSION its id (`version_id` in the answers about runs and datasets); of a CONTENT its fingerprint; of a DATASET,
+    all that it holds now, its id (`dataset:NAMESPACE:NAME`).
 
-    `columns`: of a run or version, only these are wrong.
+    `columns`: of a run, version or dataset, only these are wrong.
     """
 
-    kind: Literal["RUN", "VERSION", "CONTENT"]
-    ref: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+    kind: Literal["RUN", "VERSION", "CONTENT", "DATASET"]
+    ref: Annotated[str, msgspec.Meta(min_length=1, max_length=5000)]
     columns: Annotated[list[str], msgspec.Meta(max_length=1000)] = []
 
 
@@ -59,10 +61,10 @@ class OpenedIncident(msgspec.Struct, frozen=True):
 
 
 class FineSubject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`ref`: the id of a RUN (all that it wrote) or of a VERSION."""
+    """`ref`: the id of a RUN (all that it wrote), of a VERSION, or of a DATASET (all that it holds now)."""
 
-    kind: Literal["RUN", "VERSION"]
-    ref: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+    kind: Literal["RUN", "VERSION", "DATASET"]
+    ref: Annotated[str, msgspec.Meta(min_length=1, max_length=5000)]
 
 
 class FineVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -149,10 +151,12 @@ async def open_incident(
 
 async def open_new(state: State, new: NewIncident, by: str) -> tuple[verdicts.Opened, WrongByReads | None]:
     """Open an incident, or look at what it would be; and what is wrong by recorded reads."""
-    origins = [read_origin(one.kind, one.ref, one.columns) for one in new.origins]
+    asked = await read_subjects(state.database, [Subject(one.kind, one.ref, tuple(one.columns)) for one in new.origins])
+    await check_columns(state.database, {one.entity: one.columns for one in new.wrong if one.columns})
+    wrong = new.wrong + [verdicts.WrongColumns(one.entity, one.instances, list(one.columns)) for one in asked.instances]
     search = Search(by_schedule=True)
     opened = await verdicts.open_(
-        state.database, new.wrong, new.reason, by, origins=origins, search=search, dry_run=new.dry_run
+        state.database, wrong, new.reason, by, origins=asked.origins, search=search, dry_run=new.dry_run
     )
     return opened, search.described
 
@@ -167,8 +171,8 @@ async def call_fine(
     request: Request[Any, Any, Any], state: State, data: JSONBody[FineVerdict], said_by: As = None
 ) -> fine_verdicts.FineVersions:
     """Record that versions which a check doubts are right as they are. For wrong ones, open an incident."""
-    subjects = [read_origin(one.kind, one.ref) for one in data.fine]
-    return await fine_verdicts.call_fine(state.database, subjects, author(request, said_by), data.note)
+    asked = await read_subjects(state.database, [Subject(one.kind, one.ref) for one in data.fine])
+    return await fine_verdicts.call_fine(state.database, asked.origins, author(request, said_by), data.note)
 
 
 @get("/incidents/{incident:str}")

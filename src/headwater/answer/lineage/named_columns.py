@@ -1,0 +1,44 @@
+"""The columns of datasets by any report: of a schema that they had, or that an edge from or to them names."""
+
+import difflib
+import uuid
+from collections.abc import Collection, Iterable
+
+from headwater.errors import NotFound
+from headwater.store.database import Connection
+from headwater.store.lineage import column_flow
+
+_MOST_NAMED = 20
+
+
+async def named_columns(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, set[str]]:
+    """Return the columns of each of these datasets as they were reported; those of which no column is known are absent."""
+    found = await column_flow.columns(connection, ids)
+    for id_, columns in (await column_flow.named(connection, ids)).items():
+        found.setdefault(id_, set()).update(columns)
+    return found
+
+
+def match_column(text: str, columns: Collection[str], owner: str) -> str:
+    """Return the column with this name, as it was reported: upper and lower case differ only where two columns do.
+
+    A field of a struct is one, also if only the struct is known. NotFound says what is near.
+    """
+    if text in columns:
+        return text
+    same = [column for column in columns if column.casefold() == text.casefold()]
+    if same:
+        return min(same)
+    if any(part.casefold() == column.casefold() for part in _parents(text) for column in columns):
+        return text
+    near = difflib.get_close_matches(text.casefold(), [column.casefold() for column in columns], 3)
+    listed = [column for column in sorted(columns) if column.casefold() in near] or sorted(columns)[:_MOST_NAMED]
+    hint = f"did you mean {', '.join(listed)}?" if near else f"it has {', '.join(listed)}"
+    raise NotFound(f"{owner} has no column {text[:200]!r}; {hint}", column=text[:200])
+
+
+def _parents(text: str) -> Iterable[str]:
+    """`a.b` and `a` of `a.b.c`."""
+    while "." in text:
+        text = text.rpartition(".")[0]
+        yield text
