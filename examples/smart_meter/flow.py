@@ -93,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 flush=True,
             )
     published = sorted(places.warehouse.glob("*/*.parquet"))
-    print(f"\nWhere a forecast comes from:\n  headwater trace {published[0]} --up")
+    print(f"\nWhere a forecast comes from:\n  headwater lineage {published[0]} --upstream")
     if arguments.json:
         print(json.dumps(told))
 

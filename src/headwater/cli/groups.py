@@ -9,7 +9,7 @@ from typing import Any
 from typer.core import TyperGroup
 
 GROUPS = {
-    "Look": ("search", "datasets", "sources", "lineage", "runs", "run", "status", "log", "diff", "trace", "paths"),
+    "Look": ("search", "datasets", "sources", "lineage", "runs", "run", "status", "log", "diff"),
     "Understand": (
         "why",
         "whatif",
@@ -24,7 +24,7 @@ GROUPS = {
         "sql",
         "fingerprint",
     ),
-    "Fix": ("incident", "taint", "verdict", "repair", "suspects", "ready", "backfill", "report", "reconcile"),
+    "Fix": ("incident", "taint", "verdict", "repair", "ready", "backfill", "report", "reconcile"),
     "Describe": ("describe", "own", "tag", "tags", "edge", "alias"),
     "Feed": ("capture", "entities", "sync", "pull", "pipeline", "jvm", "events"),
     "Run the server": ("up", "down", "doctor", "export", "mcp", "server"),
@@ -55,6 +55,9 @@ RENAMED = {
     "rebuild": "server rebuild",
     "watch": "server watch",
     "dev": "up",
+    "trace": "lineage X",
+    "paths": "lineage A --to B",
+    "suspects": "lineage ENTITY@INSTANCE --wrong",
 }
 """Old commands, each with the words that replaced it. They are hidden, work as before, and say the new words on standard error."""
 WIDTH = 100

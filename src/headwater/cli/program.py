@@ -70,8 +70,7 @@ run = typer.Typer(
     help=(
         "Run a package, or show a run.\n\n"
         "  headwater run DIR [--param key=value] [--master local[4]] [--dry-run]   (headwater run package --help)\n\n"
-        "  headwater run show RUN_ID\n\n"
-        "  headwater run lineage RUN_ID"
+        "  headwater run show RUN_ID"
     ),
     rich_markup_mode=None,
 )
@@ -103,12 +102,12 @@ program.command("runs")(runs.runs)
 program.add_typer(run, name="run")
 run.command("package", context_settings={"allow_interspersed_args": True})(run_package)
 run.command("show")(runs.show)
-run.command("lineage")(runs.run_lineage)
+run.command("lineage", hidden=True)(runs.run_lineage)
 program.command("status")(status.status)
 program.command("log")(log.log)
 program.command("diff")(graph.diff)
-program.command("trace")(trace.trace)
-program.command("paths")(graph.paths)
+program.command("trace", hidden=True)(trace.trace)
+program.command("paths", hidden=True)(graph.paths)
 program.command("whatif")(whatif)
 program.add_typer(privacy, name="privacy")
 program.command("review")(review)
@@ -129,7 +128,7 @@ program.add_typer(incidents.incident, name="incident")
 program.command("taint")(taint)
 program.command("verdict")(verdict)
 program.command("repair")(repair)
-program.command("suspects")(lineage.suspects)
+program.command("suspects", hidden=True)(lineage.suspects)
 program.command("ready")(readiness.ready)
 program.add_typer(backfill, name="backfill")
 program.command("report")(instances.report)

@@ -39,7 +39,7 @@ def test_run_lineage(client: Any, headwater: Any) -> None:
         run_event("COMPLETE", 2, "build", ["/a/day=1"], ["/b"], at="2026-01-02T00:00:00Z"),
         run_event("FAIL", 3, "use", ["/b"], [], at="2026-01-03T00:00:00Z"),
     )
-    told = headwater("run", "lineage", RUN.format(2)).output
+    told = headwater("run", "lineage", RUN.format(2)).stdout
     assert told.splitlines() == [
         "build (ok)  2026-01-02 00:00:00  0.0s",
         f"  run {RUN.format(2)}  test:build",
@@ -53,9 +53,9 @@ def test_run_lineage(client: Any, headwater: Any) -> None:
         "└─ b",
         "   └─ use (FAILED)  2026-01-03 00:00:00  0.0s  (by time)",
     ]
-    assert "Downstream" not in headwater("run", "lineage", RUN.format(2), "--upstream").output
-    assert "more not shown: depth=1 reached" in headwater("run", "lineage", RUN.format(2), "--depth", "1").output
-    assert '"roots"' in headwater("run", "lineage", RUN.format(2), "--json").output
+    assert "Downstream" not in headwater("run", "lineage", RUN.format(2), "--upstream").stdout
+    assert "more not shown: depth=1 reached" in headwater("run", "lineage", RUN.format(2), "--depth", "1").stdout
+    assert '"roots"' in headwater("run", "lineage", RUN.format(2), "--json").stdout
 
 
 def test_diff(client: Any, headwater: Any) -> None:
@@ -70,56 +70,56 @@ def test_diff(client: Any, headwater: Any) -> None:
             for n in range(1, 11)
         ),
     )
-    found = headwater("diff", "/out", "--from", "2026-01-15", "--to", "2026-03-01", "--columns").output
+    found = headwater("diff", "/out", "--from", "2026-01-15", "--to", "2026-03-01", "--columns").stdout
     lines = {" ".join(line.split()) for line in found.splitlines()}
     assert {
         "+ dataset file:/new", "- dataset file:/old", "+ edge file:/new → test:a", "- edge file:/old → test:a",
         "+ column file:/new.k → file:/out.y IDENTITY", "- column file:/old.k → file:/out.x IDENTITY",
         "+ field file:/out.y string", "- field file:/out.x string",
     } <= lines  # fmt: skip
-    assert headwater("diff", "/out", "--from", "2026-02-15", "--to", "2026-03-01").output.strip() == "nothing changed"
-    assert "did not exist yet" in headwater("diff", "/out", "--from", "2025-01-01").output
-    assert "+  dataset" in headwater("diff", "--namespace", "file", "--from", "2026-01-15").output
-    assert '"known_before"' in headwater("diff", "--from", "2026-01-15", "--json").output
+    assert headwater("diff", "/out", "--from", "2026-02-15", "--to", "2026-03-01").stdout.strip() == "nothing changed"
+    assert "did not exist yet" in headwater("diff", "/out", "--from", "2025-01-01").stdout
+    assert "+  dataset" in headwater("diff", "--namespace", "file", "--from", "2026-01-15").stdout
+    assert '"known_before"' in headwater("diff", "--from", "2026-01-15", "--json").stdout
 
 
 def test_paths(client: Any, headwater: Any) -> None:
     chain(client, 2)
-    found = headwater("paths", "/0", "/2").output.split("\n")
+    found = headwater("paths", "/0", "/2").stdout.split("\n")
     assert [line.strip() for line in found if line.strip()] == [
         "1.", "file:/0", "↓ test:j1", "file:/1", "↓ test:j2", "file:/2",
     ]  # fmt: skip
-    assert "the other way" in headwater("paths", "/2", "/0").output
-    assert headwater("paths", "/0", "/2", "--max-length", "2").output.strip() == "no path: max_length=2 reached"
-    assert headwater("paths", "/0", "/2", "--from-column", "x").output.strip() == "no path"
-    assert '"total": 1' in headwater("paths", "/0", "j2", "--json").output
+    assert "the other way" in headwater("paths", "/2", "/0").stdout
+    assert headwater("paths", "/0", "/2", "--max-length", "2").stdout.strip() == "no path: max_length=2 reached"
+    assert headwater("paths", "/0", "/2", "--from-column", "x").stdout.strip() == "no path"
+    assert '"total": 1' in headwater("paths", "/0", "j2", "--json").stdout
     send(client, run_event("COMPLETE", 9, "other", ["/0"], ["/1"]))
-    assert "1 of 2 of this length" in headwater("paths", "/0", "/2", "--limit", "1").output
+    assert "1 of 2 of this length" in headwater("paths", "/0", "/2", "--limit", "1").stdout
 
 
 def test_conflicts(client: Any, headwater: Any) -> None:
     chain(client, 1)
-    assert headwater("claims").output.strip() == "no conflicts"
+    assert headwater("claims").stdout.strip() == "no conflicts"
     for n in (1, 2):
         send(client, job_event(f"j{n}", ["/plan"], ["/1"]), run_event("COMPLETE", n, f"j{n}", [], ["/1"]))
-    found = headwater("claims", "j2").output
+    found = headwater("claims", "j2").stdout
     assert "declared_not_observed" in found
     assert "file:/plan → test:j2" in found
     assert "OBSERVED missing 2026-01-01 00:00:00; JOB_EVENT claims 2026-01-01 00:00:00" in found
-    assert "--after" in headwater("claims", "--limit", "1").output
-    assert '"next"' in headwater("claims", "--json").output
+    assert "--after" in headwater("claims", "--limit", "1").stdout
+    assert '"next"' in headwater("claims", "--json").stdout
 
 
 def test_lineage_as_asked_for(client: Any, headwater: Any) -> None:
     chain(client, 2)
-    found = headwater("lineage", "/2", "--type", "dataset").output
+    found = headwater("lineage", "/2", "--type", "dataset").stdout
     lines = {" ".join(line.split()) for line in found.splitlines()}
     assert "file:/0 file:/1 1 1 not shown observed 2026-01-01 00:00:00" in lines
     assert "2 nodes and 0 edges filtered out" in lines
-    groups = {" ".join(line.split()) for line in headwater("lineage", "/2", "--group", "namespace").output.splitlines()}
+    groups = {" ".join(line.split()) for line in headwater("lineage", "/2", "--group", "namespace").stdout.splitlines()}
     assert {"file 3 0 0", "test 0 2 0", "file test 2 observed 2026-01-01 00:00:00"} <= groups
-    assert headwater("lineage", "/2", "--group", "namespace", "--format", "mermaid").output.count("-->") == 2
-    both = headwater("lineage", "/2", "--namespace", "file", "--namespace", "te*", "--format", "dot").output
+    assert headwater("lineage", "/2", "--group", "namespace", "--format", "mermaid").stdout.count("-->") == 2
+    both = headwater("lineage", "/2", "--namespace", "file", "--namespace", "te*", "--format", "dot").stdout
     assert both.count("->") == 4
 
 
@@ -149,7 +149,7 @@ def test_a_text_that_is_no_time(client: Any, headwater: Any, words: tuple[str, .
 def test_a_day_is_its_beginning_in_utc(client: Any, headwater: Any) -> None:
     send(client, run_event("COMPLETE", 2, "build", ["/src"], ["/b"], at="2026-01-02T00:00:00Z"))
     by_day, by_time = (
-        json.loads(headwater("lineage", "/b", "--json", "--as-of", at).output)
+        json.loads(headwater("lineage", "/b", "--json", "--as-of", at).stdout)
         for at in ("2026-01-02", "2026-01-02T01:00:00+01:00")
     )
     assert len(by_day["nodes"]) == 3

@@ -136,7 +136,7 @@ def read_origin(kind: OriginKind, ref: str, columns: Sequence[str] = ()) -> Orig
             return Origin("VERSION", str(uuid.UUID(ref)), tuple(columns))
         except ValueError:
             raise InvalidQuestion(
-                f"{ref[:100]!r} is not the id of a version; `headwater run lineage` shows them", field="ref"
+                f"{ref[:100]!r} is not the id of a version; `headwater lineage` shows them", field="ref"
             ) from None
     if (fingerprint := version.fingerprint(ref)) is None:
         raise InvalidQuestion(f"{ref[:100]!r} is no fingerprint; `headwater fingerprint FILE` prints one", field="ref")

@@ -46,7 +46,7 @@ def review(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what the changes of a branch would break, from files alone or with a server.
+    """Show what the changes of a branch would break, from files or with a server.
 
     Exits with 3 if the policy fails the change.
 
