@@ -22,16 +22,6 @@ def collected(command: commands_pb2.Command) -> Coverage:
     return application.coverage
 
 
-@pytest.mark.since("4.1")
-def test_a_pipeline_that_runs_is_said() -> None:
-    command = commands_pb2.Command()
-    command.pipeline_command.define_flow.flow_name = "one"
-    assert collected(command).unseen == []
-    command.pipeline_command.start_run.dataflow_graph_id = "graph"
-    (one,) = collected(command).unseen
-    assert "pipeline" in one.why
-
-
 @pytest.mark.since("4.0")
 def test_a_model_that_is_saved_is_said() -> None:
     command = commands_pb2.Command()

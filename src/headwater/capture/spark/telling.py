@@ -18,7 +18,7 @@ from headwater.model import names
 
 
 class Query(msgspec.Struct):
-    """A write and its inputs. `parent`: the step it ran in; None: the application. `spark`: Spark's name for it."""
+    """A write and its inputs. `parent`: the step it ran in; None: the application. `spark`: Spark's name for it; `job`: its own, if it has one."""
 
     run_id: str
     write: Write
@@ -26,6 +26,7 @@ class Query(msgspec.Struct):
     sql: str
     parent: Parent | None
     spark: dict[str, Any]
+    job: str = ""
 
 
 class Teller:
@@ -70,7 +71,7 @@ class Teller:
             event.run(
                 kind,
                 run_id=query.run_id,
-                job=_job(owner, write.target.name),
+                job=_job(owner, query.job or write.target.name),
                 inputs=inputs,
                 outputs=outputs,
                 run_facets=run_facets,
@@ -94,7 +95,7 @@ class Teller:
             return
         owner = query.parent or self._application.owner
         facets = emission.heartbeat(self._config.heartbeat)
-        job = _job(owner, query.write.target.name)
+        job = _job(owner, query.job or query.write.target.name)
         self._application.emitter.emit(event.run("RUNNING", run_id=query.run_id, job=job, run_facets=facets))
 
 

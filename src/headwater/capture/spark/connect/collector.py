@@ -18,6 +18,7 @@ from headwater.capture.spark.application import Application
 from headwater.capture.spark.config import Config
 from headwater.capture.spark.connect import commands
 from headwater.capture.spark.connect.commands import Effect
+from headwater.capture.spark.connect.flows import Flows
 from headwater.capture.spark.connect.requests import Request
 from headwater.capture.spark.connect.server import NoAnswer, Server
 from headwater.capture.spark.connect.sources import Sources
@@ -41,6 +42,7 @@ class Collector:
         self.live: OrderedDict[int, Query] = OrderedDict()
         self._sessions: dict[str, Sources] = {}
         self.streams = Streams(self.teller, config.stream_seconds)
+        self.flows = Flows(self.teller, self.live, self._query, application.coverage.miss)
         self._starting: dict[int, Query] = {}
         self._unlocated: OrderedDict[int, list[str]] = OrderedDict()  # tables that are not there yet, by request
         self._streams_of: dict[str, tuple[Any, str]] = {}
@@ -51,13 +53,19 @@ class Collector:
     def take(self, kind: str, request: Request) -> None:
         """Handle the start or the end of a request."""
         try:
-            if kind == "start":
+            if request.plan.command.WhichOneof("command_type") == "pipeline_command":
+                self._take_pipeline(kind, request)
+            elif kind == "start":
                 self._start(request)
             else:
                 self._end(request)
         except Exception as error:  # noqa: BLE001 - capture never harms its host
             self._log(f"a request was not captured: {type(error).__name__}: {str(error)[:300]}")
             self.application.coverage.miss("a request", error)
+
+    def _take_pipeline(self, kind: str, request: Request) -> None:
+        act = {"start": self.flows.start, "said": self.flows.listen}.get(kind, self.flows.end)
+        act(request, self.sources(request.client))
 
     def sources(self, client: Any) -> Sources:
         """Return the names of a client's session."""

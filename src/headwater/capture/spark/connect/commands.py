@@ -33,7 +33,6 @@ _LOCATION = re.compile(r"\blocation\s+'([^']+)'|\boptions\s*\([^)]*\bpath['`\"]?
 
 # Commands that write, of which nothing is read: their part, and what is said.
 _UNREAD = {
-    "pipeline_command": ("start_run", "a pipeline of pyspark.pipelines ran: its flows and their datasets are not seen"),
     "ml_command": ("write", "a model was saved through Spark Connect: models are not seen there"),
 }
 _QUERY = re.compile(r"\bas\s+\(?\s*(?:select|with|from|values|table)\b", re.IGNORECASE)
@@ -120,7 +119,7 @@ def _write_operation(inner: Any, sources: Sources) -> Effect | None:
             target = sources.default_place(parts)  # Spark drops such a table, wherever it was, and makes a new one
             target.storage = inner.source or sources.server.setting("spark.sql.sources.default")
         else:
-            target = _target(None if replaced and path else located, sources, parts, path, inner.source)
+            target = target_of(None if replaced and path else located, sources, parts, path, inner.source)
         found = _query(inner.input, sources)
         if inserts and located is not None:
             _by_position(found, located.columns)
@@ -129,11 +128,11 @@ def _write_operation(inner: Any, sources: Sources) -> Effect | None:
             return Effect(Write(target, lifecycle, partitions=partitions), found, unlocated=unlocated)
         return Effect(Write(target, OVERWRITE if lifecycle == OVERWRITE else ""), found)
     kind = (inner.source or sources.server.setting("spark.sql.sources.default") or "parquet").lower()
-    target_ = _place(kind, inner.path or options.get("path", ""), {**dict(inner.options), **options}, sources)
+    target_ = place_of(kind, inner.path or options.get("path", ""), {**dict(inner.options), **options}, sources)
     return Effect(Write(target_, lifecycle, partitions=partitions), _query(inner.input, sources)) if target_ else None
 
 
-def _place(kind: str, path: str, options: dict[str, str], sources: Sources) -> Dataset | None:
+def place_of(kind: str, path: str, options: dict[str, str], sources: Sources) -> Dataset | None:
     """Return the dataset that a format writes; None if nothing is left of it (noop, console)."""
     if kind == "jdbc" and options.get("url"):
         return datasets.jdbc(options["url"], options.get("dbtable", "?"), [])
@@ -145,7 +144,7 @@ def _place(kind: str, path: str, options: dict[str, str], sources: Sources) -> D
     return datasets.delta(place, []) if kind == "delta" else Dataset(*where_pair(names.from_location(place)), [], kind)
 
 
-def _target(located: Located | None, sources: Sources, parts: list[str], path: str, provider: str) -> Dataset:
+def target_of(located: Located | None, sources: Sources, parts: list[str], path: str, provider: str) -> Dataset:
     if located is not None:
         return msgspec.structs.replace(located.dataset, fields=[])
     if path:
@@ -169,7 +168,7 @@ def _write_v2(inner: Any, sources: Sources) -> Effect:
     located = sources.table(parts)
     options = {key.lower(): value for key, value in inner.options.items()}
     path = options.get("path") or inner.table_properties.get("location", "")
-    target = _target(located, sources, parts, path, inner.provider)
+    target = target_of(located, sources, parts, path, inner.provider)
     partitions = [
         one.unresolved_attribute.unparsed_identifier
         for one in inner.partitioning_columns
@@ -186,7 +185,7 @@ def _merge_into(inner: Any, sources: Sources) -> Effect:
     target, source = binder.table(parts), binder.bind(inner.source_table_plan)
     tree, columns = merging.merge(inner, binder, target, source)
     found = analyse(binder, Bound(tree, columns))
-    place = _target(sources.table(parts), sources, parts, "", "")
+    place = target_of(sources.table(parts), sources, parts, "", "")
     found.rewrites(place, scopes.schema_fields(columns))
     return Effect(Write(place, ""), found)
 
@@ -217,10 +216,10 @@ def _stream(inner: Any, sources: Sources) -> Effect:
     if inner.WhichOneof("sink_destination") == "table_name":
         parts = scopes.split(inner.table_name)
         located = sources.table(parts)
-        target: Dataset | None = _target(located, sources, parts, options.get("path", ""), kind)
+        target: Dataset | None = target_of(located, sources, parts, options.get("path", ""), kind)
         unlocated = parts if located is None else []
     else:
-        target = _place(
+        target = place_of(
             kind or "parquet", inner.path or options.get("path", ""), {**dict(inner.options), **options}, sources
         )
     if inner.HasField("foreach_batch") or inner.HasField("foreach_writer"):
@@ -302,7 +301,7 @@ def _flow_effect(flow: Any, statement: Any, binder: Binder, sources: Sources) ->
         return Effect(Write(target, OVERWRITE if replaces else CREATE), found)
     if place := sources.path(parts):
         return Effect(Write(place[0], _lifecycle(flow.action, statement, exists=False)), found)
-    target = _target(located, sources, parts, _location(statement.text, flow.action), "")
+    target = target_of(located, sources, parts, _location(statement.text, flow.action), "")
     if flow.action in statements.REPLACING:
         if target_bound is not None:
             found.rewrites(target, scopes.schema_fields(target_bound.attributes))
@@ -334,13 +333,13 @@ def _change_effect(statement: Any, sources: Sources) -> Effect | None:
             target = Dataset(*sources.symlink(sources.full(parts)), [], kind="VIEW")
             return Effect(Write(target, _CHANGES.get(change.action, ALTER)))
         if change.action == "RENAME" and change.other is not None:
-            before = _target(None, sources, parts, "", "")
+            before = target_of(None, sources, parts, "", "")
             other = [*parts[:-1], *change.other] if len(change.other) == 1 else list(change.other)
             after = sources.table(other)
-            return Effect(Write(_target(after, sources, other, "", ""), RENAME, previous=before.key))
+            return Effect(Write(target_of(after, sources, other, "", ""), RENAME, previous=before.key))
         if change.action in _CHANGES:
             if statement.kind == "RESTORE":
-                return Effect(Write(_target(sources.table(parts), sources, parts, "", ""), OVERWRITE))
+                return Effect(Write(target_of(sources.table(parts), sources, parts, "", ""), OVERWRITE))
             located = _dropped(parts, sources) if change.action == "DROP" else sources.table(parts)
             if_exists = change.action == "DROP" and "exists" in statement.text.lower().split()[:5]
             if if_exists and located is None and not sources.is_known(parts):
@@ -348,7 +347,7 @@ def _change_effect(statement: Any, sources: Sources) -> Effect | None:
             lifecycle = _CHANGES[change.action]
             place = _location(statement.text, lifecycle)
             unlocated = parts if lifecycle == CREATE and located is None else []
-            return Effect(Write(_target(located, sources, parts, place, ""), lifecycle), unlocated=unlocated)
+            return Effect(Write(target_of(located, sources, parts, place, ""), lifecycle), unlocated=unlocated)
     return None
 
 

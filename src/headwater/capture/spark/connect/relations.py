@@ -14,7 +14,7 @@ from headwater.capture.spark.connect import scope as scopes
 from headwater.capture.spark.connect.expressions import GENERATED, Named, Scope
 from headwater.capture.spark.connect.scope import Attribute, Bound, alias, attribute, literal
 from headwater.capture.spark.connect.server import NoAnswer
-from headwater.capture.spark.connect.sources import Sources
+from headwater.capture.spark.connect.sources import Sources, View
 from headwater.capture.spark.datasets import Dataset, Leaves
 from headwater.capture.spark.expressions import COMPOSED
 from headwater.capture.spark.plan import Node
@@ -38,6 +38,7 @@ class Binder:
         self.plan_ids: dict[int, list[Attribute]] = {}
         self.subqueries: dict[int, Bound] = {}
         self.views: dict[str, Bound] = {}  # names that hold for this command alone
+        self.graph: Callable[[list[str]], View | None] = lambda _: None  # datasets of a pipeline
         self.deciding: list[Node] = []  # of texts that are generators: what decides about rows
         self.depth = 0
 
@@ -167,7 +168,7 @@ class Binder:
     def table(self, parts: list[str], relation: Any = None) -> Bound:
         """Return a table, a view, or a file as SQL names it."""
         name = parts[-1]
-        view = (self.views.get(name) if len(parts) == 1 else None) or self.sources.view(parts)
+        view = (self.views.get(name) if len(parts) == 1 else None) or self.graph(parts) or self.sources.view(parts)
         if view is not None:
             self._carry(view)
             return shapes.qualified(view.bound if not isinstance(view, Bound) else view, (name,))

@@ -12,7 +12,10 @@ import msgspec
 
 
 class Request(msgspec.Struct):
-    """One request. Times are milliseconds. `answers`: what the server said beside rows: the result of a command, the id of a stream."""
+    """One request. Times are milliseconds. `answers`: what the server said beside rows: the result of a command, the id of a stream.
+
+    `said`: events of a pipeline.
+    """
 
     client: Any
     plan: Any
@@ -22,6 +25,7 @@ class Request(msgspec.Struct):
     failure: BaseException | None = None
     metrics: list[Any] = []
     answers: dict[str, Any] = {}
+    said: list[Any] = []
     rows: int = 0
 
 
@@ -30,7 +34,7 @@ _ROWS = frozenset({"RecordBatch", "Table"})
 
 
 def follow(receiver_of: Receiver, closing: Callable[[Any], None]) -> None:
-    """Wrap the client's methods. `receiver_of`: from a client to what takes its requests ("start" or "end"), if anything does.
+    """Wrap the client's methods. `receiver_of`: from a client to what takes its requests ("start", "said" or "end"), if anything does.
 
     `closing`: called with a client before it ends its session.
     """
@@ -79,8 +83,8 @@ def _fetched(original: Any, receiver_of: Receiver) -> Any:
         failure: BaseException | None = None
         try:
             for answer in original(self, req, *args, **kwargs):
-                if request is not None:
-                    _note(request, answer)
+                if request is not None and _note(request, answer):
+                    _say(receive, request)
                 yield answer
         except GeneratorExit:  # the program wants no more rows
             raise
@@ -107,14 +111,24 @@ def _begun(
     return receive, request
 
 
-def _note(request: Request, answer: Any) -> None:
+def _note(request: Request, answer: Any) -> bool:
+    """Note an answer. Returns whether it is of use before the last one."""
     kind = type(answer).__name__
     if isinstance(answer, dict):
+        if "pipeline_event_result" in answer:
+            request.said.append(answer["pipeline_event_result"].event)
+            return True
         request.answers.update(answer)
     elif kind == "PlanMetrics":
         request.metrics.append(answer)
     elif kind in _ROWS:
         request.rows += int(answer.num_rows)
+    return False
+
+
+def _say(receive: Callable[[str, Request], None] | None, request: Request) -> None:
+    if receive is not None:
+        receive("said", request)
 
 
 def _ended(

@@ -70,3 +70,10 @@ def of_one_value(aggregate: Node, column: Node) -> Node:
         return Node(aggregate.kind, aggregate.fields, [*aggregate.children, column])
     hows = [frozenset((deps.SAME,)), frozenset((deps.How(False, deps.CONDITIONAL),))]
     return Node(COMPOSED, {"hows": hows}, [aggregate, column])
+
+
+def decided(below: Node, keys: list[Node], deciding: list[Node]) -> Node:
+    """Return a relation whose rows are found by `keys`, and kept by what `deciding` says."""
+    joined = [frozenset((deps.How(False, deps.JOIN),))] * len(keys)
+    filtered = [frozenset((deps.How(False, deps.FILTER),))] * len(deciding)
+    return Node(COMPOSED, {"rows": [Node(COMPOSED, {"hows": joined + filtered}, keys + deciding)]}, [below])

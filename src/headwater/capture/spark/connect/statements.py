@@ -33,9 +33,13 @@ class NoEngine(Exception):
 
 def parse(text: str) -> Any:
     """Return the statement of a text (`headwater.columns.Statement`), without schemas. Raises NoEngine."""
-    columns = _engine()
-    found = columns.analyse(text, "spark")
+    found = parse_all(text)
     return found[0] if found else None
+
+
+def parse_all(text: str) -> list[Any]:
+    """Return the statements of a text, without schemas. Raises NoEngine."""
+    return list(_engine().analyse(text, "spark"))
 
 
 def resolve(statement: Any, tables: Tables) -> Any:
