@@ -1,5 +1,6 @@
 """Usage of datasets: filters, order, pages, totals, datasets with several names."""
 
+import datetime as dt
 from typing import Any
 
 from tests.api.usage.measures import N, ask, dataset, refused, send
@@ -39,6 +40,24 @@ def test_one_dataset_whole(client: Any) -> None:
     }  # fmt: skip
 
 
+def test_the_jobs_that_read_and_write_it(client: Any) -> None:
+    """By their events, whether a query log knows the dataset or not; runs of the last 30 days are counted."""
+    at = [(dt.datetime.now(dt.UTC) - dt.timedelta(days=days)).isoformat() for days in (40, 2, 1)]
+    send(
+        client,
+        *(run_event("COMPLETE", number, "load", ["/src"], ["/t"], at=each) for number, each in enumerate(at)),
+        run_event("COMPLETE", 7, "report", ["/t"], ["/r"], at=at[0]),
+        run_event("COMPLETE", 8, "report", ["/other"], ["/r"], at=at[2]),
+    )
+    found = ask(client, PATH, node="dataset:file:/t")
+    assert found["datasets"] == []
+    assert [(one["id"], one["does"], one["runs"], one["owners"]) for one in found["jobs"]] == [
+        ("job:test:load", "writes", 2, []),
+        ("job:test:report", "reads", 0, []),
+    ]
+    assert ask(client, PATH)["jobs"] == []
+
+
 def test_order_and_pages(client: Any) -> None:
     told(client)
     # Equal ones by namespace and name.
@@ -72,7 +91,7 @@ def test_filters_and_totals(client: Any) -> None:
     few = ask(client, PATH, actor_kind="person", namespace=N)
     assert (few["total"], few["totals"]["reads"]) == (1, 10)
     assert ask(client, PATH, namespace="nowhere") | {"datasets": None} == {
-        "measured_at": None, "total": 0, "datasets": None,
+        "measured_at": None, "total": 0, "datasets": None, "jobs": [],
         "totals": {"reads": 0, "writes": 0, "reads_by_people": 0, "reads_by_services": 0, "reads_by_bi": 0, "reads_by_pipelines": 0, "reads_by_unknown": 0,
                    "by_status": {"active": 0, "stale": 0, "one_off": 0, "unread": 0, "dropped": 0}},
     }  # fmt: skip

@@ -5003,6 +5003,7 @@ export interface components {
             total: number;
             totals: components["schemas"]["UsageTotals"];
             datasets: components["schemas"]["DatasetUsage"][];
+            jobs: components["schemas"]["UsingJob"][];
         };
         /** UsageTotals */
         UsageTotals: {
@@ -5029,6 +5030,15 @@ export interface components {
             kind: string;
             by: string;
             last_used_at: string | null;
+        };
+        /** UsingJob */
+        UsingJob: {
+            id: string;
+            label: string;
+            does: string;
+            runs: number;
+            last_at: string | null;
+            owners: string[];
         };
         /** Usual */
         Usual: {
@@ -6221,6 +6231,7 @@ export type UpstreamRuns = components['schemas']['UpstreamRuns'];
 export type Usage = components['schemas']['Usage'];
 export type UsageTotals = components['schemas']['UsageTotals'];
 export type Use = components['schemas']['Use'];
+export type UsingJob = components['schemas']['UsingJob'];
 export type Usual = components['schemas']['Usual'];
 export type VersionDetail = components['schemas']['VersionDetail'];
 export type VersionDiff = components['schemas']['VersionDiff'];

@@ -1,20 +1,24 @@
 """Users of datasets, how often and when last; reads apart from writes, people apart from pipelines.
 
-Read from the query-log pipeline's `headwater_usage` facets: use outside of query logs is not included.
+The counts are those of query logs (the pipeline's `headwater_usage` facets). Of one dataset, the jobs are listed, too, whose runs read or wrote it.
 """
 
 import datetime as dt
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from headwater.answer.lineage.catalog import owners_of
 from headwater.answer.lineage.find import node_row
+from headwater.answer.lineage.node import short_job
 from headwater.answer.lineage.sorting import Page, checked
 from headwater.answer.usage.fields import shared_fields
 from headwater.errors import InvalidQuestion
 from headwater.model.names import short
-from headwater.store.database import Database
+from headwater.store.database import Connection, Database
+from headwater.store.lineage import nodes as node_store
 from headwater.store.usage import usage as store
 
 STATUSES = ("active", "stale", "one_off", "unread", "dropped")
@@ -23,6 +27,7 @@ SORTS = (
     "reads", "writes", "readers", "people", "reads_by_people", "active_days", "last_read", "last_written", "name",
 )  # fmt: skip
 _READERS = 20
+_JOBS, _COUNTED = 100, dt.timedelta(days=30)
 
 
 class Reader(msgspec.Struct):
@@ -68,6 +73,17 @@ class DatasetUsage(Counts, kw_only=True):
     measured_at: dt.datetime
 
 
+class UsingJob(msgspec.Struct):
+    """A job that `reads` or `writes` the dataset, by its events. `runs`: how many of its runs did in the last 30 days."""
+
+    id: str
+    label: str
+    does: str
+    runs: int
+    last_at: dt.datetime | None
+    owners: list[str]
+
+
 class UsageTotals(Counts, kw_only=True):
     """The counts of all datasets that were asked for, not of this page alone."""
 
@@ -75,12 +91,13 @@ class UsageTotals(Counts, kw_only=True):
 
 
 class Usage(msgspec.Struct):
-    """`measured_at`: when a log was read last; null if none was."""
+    """`measured_at`: when a log was read last; null if none was. `jobs`: of the dataset that was asked for, the latest 100; else empty."""
 
     measured_at: dt.datetime | None
     total: int
     totals: UsageTotals
     datasets: list[DatasetUsage]
+    jobs: list[UsingJob]
 
 
 async def usage(
@@ -99,12 +116,13 @@ async def usage(
     checked(kind, KINDS, "actor_kind")
     sort, descending = page.sorted_by(SORTS)
     async with database.snapshot() as connection:
-        ids = None
+        ids, jobs = None, []
         if node is not None:
             row = await node_row(connection, node)
             if row.type != "DATASET":
                 raise InvalidQuestion(f"{row.node_id} is no dataset", parameter="node")
             ids = [row.id]
+            jobs = await _using_jobs(connection, row.id)
         wanted = store.Wanted(ids, namespace, tuple(statuses) or None, kind, unread_since)
         rows = await store.page(
             connection, wanted, sort=sort, descending=descending, limit=page.limit, offset=page.offset
@@ -117,7 +135,26 @@ async def usage(
         sum(one.datasets for one in told),
         UsageTotals(**counts, by_status=by_status),
         [_usage_view(row) for row in rows],
+        jobs,
     )
+
+
+async def _using_jobs(connection: Connection, dataset: uuid.UUID) -> list[UsingJob]:
+    rows = await store.using_jobs(connection, dataset, dt.datetime.now(dt.UTC) - _COUNTED, _JOBS)
+    names = await node_store.by_ids(connection, {row.job for row in rows})
+    owners = await owners_of(connection, {row.job for row in rows})
+    return [
+        UsingJob(
+            names[row.job].node_id,
+            short_job(names[row.job].name),
+            "reads" if row.direction == "in" else "writes",
+            row.runs,
+            row.last_at,
+            owners.get(row.job, []),
+        )
+        for row in rows
+        if row.job in names
+    ]
 
 
 def _usage_view(row: store.UsageRow) -> DatasetUsage:

@@ -7,7 +7,7 @@ import typer
 
 from headwater.cli import meaning, output, server
 from headwater.cli.lineage import tables
-from headwater.cli.status.instances import AsOf, Entity, Instances, Json, Url
+from headwater.cli.status.instances import AsOf, Entity, Instances, Json, Url, read_instances
 from headwater.errors import Ambiguous
 from headwater.graph.tracing import FAN
 
@@ -166,7 +166,7 @@ def show(
 
 def suspects(
     entity: Entity,
-    instances: Instances,
+    instances: Instances = None,
     as_of: AsOf = None,
     url: Url = None,
     json: Json = False,
@@ -181,6 +181,7 @@ def suspects(
 
       headwater suspects weekly 2024-W10 --json | jq '.suspects[0]'
     """
+    entity, instances = read_instances(entity, instances)
     if json:
         where = server.path("entities", entity, "suspects")
         output.raw(server.ask(url, where, instances=instances, as_of=server.time(as_of)))

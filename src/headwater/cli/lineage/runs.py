@@ -171,7 +171,9 @@ def run_lineage(
 
       headwater run lineage 0199c0de --downstream --depth 1 --json
     """
-    typer.echo("headwater: `headwater run lineage` is now `headwater lineage RUN`; the old name goes on working", err=True)
+    typer.echo(
+        "headwater: `headwater run lineage` is now `headwater lineage RUN`; the old name goes on working", err=True
+    )
     direction = "both" if upstream == downstream else ("upstream" if upstream else "downstream")
     question: dict[str, Any] = {"direction": direction, "depth": depth, "as_of": server.time(as_of)}
     if json:

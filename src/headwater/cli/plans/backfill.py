@@ -33,7 +33,10 @@ _STATES = {"done": "green", "failed": "bold red", "running": "cyan", "paused": "
 @backfill.command()
 def plan(
     what: Annotated[
-        list[str] | None, typer.Argument(metavar="[ENTITY INSTANCES]…", help="Instances to rebuild, in pairs.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[ENTITY@INSTANCE]…", help="Instances to rebuild; `ENTITY INSTANCES` in two words, too."
+        ),
     ] = None,
     of: Annotated[
         list[str] | None, typer.Option("--of", metavar="ENTITY=INSTANCES", help="Add a pair in one word. Repeatable.")
@@ -325,9 +328,12 @@ def _print_unrepaired(found: Any) -> None:
 
 
 def _named(pairs: list[str], of: list[str]) -> dict[str, list[str]]:
-    if len(pairs) % 2:
-        raise InvalidQuestion(f"{pairs[-1]!r} has no partner; write pairs: ENTITY INSTANCES, as in weather 2024-03-06")
-    given = list(zip(pairs[::2], pairs[1::2], strict=True))
+    words = [word for text in pairs for word in (text.rsplit("@", 1) if "@" in text else [text])]
+    if len(words) % 2:
+        raise InvalidQuestion(
+            f"{words[-1]!r} has no partner; write ENTITY@INSTANCE, as in weather@2024-03-06, or pairs"
+        )
+    given = list(zip(words[::2], words[1::2], strict=True))
     for text in of:
         name, separator, some = text.partition("=")
         if not separator or not name or not some:

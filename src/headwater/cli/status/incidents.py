@@ -12,7 +12,7 @@ import typer
 from headwater.cli import output, server
 from headwater.cli.people.metadata import author
 from headwater.cli.status import wrong_reads
-from headwater.cli.status.instances import As, Entity, Instances, Json, Limit, Note, Url, short
+from headwater.cli.status.instances import As, Entity, Instances, Json, Limit, Note, Url, read_instances, short
 from headwater.errors import InvalidQuestion
 
 incident = typer.Typer(
@@ -283,7 +283,7 @@ def retract(id_: Id, note: Note = "", as_: As = None, url: Url = None, json: Jso
 def confirm(
     id_: Id,
     entity: Entity,
-    instances: Instances,
+    instances: Instances = None,
     note: Note = "",
     as_: As = None,
     url: Url = None,
@@ -293,8 +293,9 @@ def confirm(
 
     Examples:
 
-      headwater incident confirm 0190a000-0000-7000-8000-000000000000 weekly 2024-W10
+      headwater incident confirm 0190a000-0000-7000-8000-000000000000 weekly@2024-W10
     """
+    entity, instances = read_instances(entity, instances)
     _settle("confirm", id_, {"right": [{"entity": entity, "instances": instances}], "note": note}, as_, url, json)
 
 

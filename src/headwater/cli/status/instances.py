@@ -14,9 +14,9 @@ from headwater.errors import InvalidQuestion, NotFound
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Entity = Annotated[str, typer.Argument(metavar="ENTITY", help="The entity's name.")]
+Entity = Annotated[str, typer.Argument(metavar="ENTITY", help="The entity's name, or ENTITY@INSTANCE.")]
 Instances = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
         metavar="INSTANCES…", help="2024-03-10, 2024-W10, 2024-03-01..2024-03-31, 2024-03 for all in it, static, or *."
     ),
@@ -46,6 +46,16 @@ def short(texts: Sequence[str]) -> str:
     return f"{shown} and {len(texts) - _SHOWN:,} more" if len(texts) > _SHOWN else shown
 
 
+def read_instances(entity: str, instances: list[str] | None) -> tuple[str, list[str]]:
+    """Return the entity and its instances of `ENTITY INSTANCES…` or `ENTITY@INSTANCE,INSTANCE`. Raises InvalidQuestion if neither names any."""
+    name, at, part = entity.rpartition("@")
+    if instances:
+        return entity, instances
+    if not at or not name or not part:
+        raise InvalidQuestion(f"name instances, as in {entity.rstrip('@')}@2024-03-10", given=entity)
+    return name, part.split(",")
+
+
 def report(
     entity: Entity,
     what: Annotated[
@@ -55,7 +65,7 @@ def report(
             help=f"{', '.join(WHAT)}.",
         ),
     ],
-    instances: Instances,
+    instances: Instances = None,
     ref: Annotated[
         str,
         typer.Option(
@@ -103,7 +113,7 @@ def report(
 
     Examples:
 
-      headwater report reads produced 2024-03-10 --ref run-17
+      headwater report reads@2024-03-10 produced --ref run-17
 
       headwater report reads deleted 2023 --ref retention
 
@@ -113,6 +123,7 @@ def report(
     """
     if what not in WHAT:
         raise InvalidQuestion(f"{what!r} is not a kind of report; use one of {', '.join(WHAT)}", given=what)
+    entity, instances = read_instances(entity, instances)
     said: dict[str, Any] = {
         "entity": entity, "what": what, "instances": instances, "ref": ref, "states": state, "remove": remove,
         "reads": [_read(text) for text in read] if read else None, "seq": seq, "code": code, "fingerprint": fingerprint,

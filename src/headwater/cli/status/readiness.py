@@ -9,7 +9,7 @@ import msgspec
 import typer
 
 from headwater.cli import output, server
-from headwater.cli.status.instances import AsOf, Entity, Json, Limit, Url, short
+from headwater.cli.status.instances import AsOf, Entity, Json, Limit, Url, read_instances, short
 from headwater.errors import InvalidQuestion
 
 _SLICE = 20.0
@@ -53,7 +53,7 @@ def ready(
 
     Examples:
 
-      headwater ready weekly 2024-W10
+      headwater ready weekly@2024-W10
 
       headwater ready weekly 2024-W08..2024-W11 --state completed
 
@@ -61,6 +61,8 @@ def ready(
     """
     if wait and as_of is not None:
         raise InvalidQuestion("--wait and --as-of exclude each other: give only one")
+    if "@" in entity:
+        entity, instances = read_instances(entity, instances)
     where, end = server.path("entities", entity, "readiness"), time.monotonic() + wait
     given = {"instances": instances, "state": state, "as_of": server.time(as_of)}
     while True:

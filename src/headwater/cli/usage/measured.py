@@ -38,7 +38,7 @@ def usage(
 ) -> None:
     """Show who reads and writes which datasets, how often, and when last.
 
-    The most-read datasets come first.
+    The most-read datasets come first. Counts come from query logs; of one dataset, the jobs are listed, too, whose runs read or wrote it.
 
     Examples:
 
@@ -57,9 +57,14 @@ def usage(
     found = asked.fetch(as_json=json, as_csv=csv, limit=limit, offset=offset)
     if found is None:
         return
-    if name is not None and len(found["datasets"]) == 1:
-        _used(found["datasets"][0])
-        return
+    if name is not None:
+        if found["datasets"]:
+            _used(found["datasets"][0])
+        elif found["jobs"]:
+            output.line("no query log reports it; what follows is by the events of jobs", "dim")
+        _print_jobs(found["jobs"])
+        if found["datasets"] or found["jobs"]:
+            return
     output.table(
         ("dataset", "namespace", "status", "reads", "people", "bi", "pipelines", "services", "writes", "last read (UTC)", "last by a person"),
         [
@@ -79,6 +84,23 @@ def usage(
         "dim",
     )
     figures.more(len(found["datasets"]), found["total"], offset)
+
+
+def _print_jobs(jobs: list[dict[str, Any]]) -> None:
+    if jobs:
+        output.table(
+            ("job", "does", "runs in 30 days", "last (UTC)", "owners"),
+            [
+                (
+                    one["id"].removeprefix("job:"),
+                    one["does"],
+                    count(one["runs"]),
+                    output.moment(one["last_at"]),
+                    ", ".join(one["owners"]),
+                )
+                for one in jobs
+            ],
+        )
 
 
 def _used(one: dict[str, Any]) -> None:

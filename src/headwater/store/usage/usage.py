@@ -57,6 +57,23 @@ class Wanted(msgspec.Struct, frozen=True):
         }
 
 
+class UsingJobRow(msgspec.Struct, frozen=True):
+    """A job that reads (`in`) or writes (`out`) a dataset. `runs`: those that did since the time asked for."""
+
+    job: uuid.UUID
+    direction: str
+    last_at: dt.datetime | None
+    runs: int
+
+
+async def using_jobs(connection: Connection, dataset: uuid.UUID, since: dt.datetime, limit: int) -> list[UsingJobRow]:
+    """Return the jobs that read or write this dataset, the latest first."""
+    rows = await sqlfile.load("usage/using_jobs")["using_jobs"].many(
+        connection, dataset=dataset, since=since, limit=limit
+    )
+    return [UsingJobRow(*row) for row in rows]
+
+
 async def page(
     connection: Connection, wanted: Wanted, *, sort: str, descending: bool, limit: int, offset: int
 ) -> list[UsageRow]:
