@@ -75,7 +75,7 @@ class Flows:
             return
         heard, self._heard[key] = self._heard[key], len(request.said)
         for one in request.said[heard : self._heard[key]]:
-            about = pipelines.said(str(one.message))
+            about = pipelines.read_state(str(one.message))
             if about is None:
                 continue
             flow, state = about
@@ -97,7 +97,7 @@ class Flows:
             self._graphs[str(made.dataflow_graph_id)] = Graph(command.create_dataflow_graph)
         if key not in self._running:
             return
-        if not any(pipelines.said(str(one.message)) for one in request.said):  # a server that words it otherwise
+        if not any(pipelines.read_state(str(one.message)) for one in request.said):  # a server that words it otherwise
             for flow in list(self._running[key]):
                 self._begin(request, flow, emission.moment(request.started))
         kind = "COMPLETE" if request.failure is None else "FAIL"

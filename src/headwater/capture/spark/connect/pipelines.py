@@ -222,7 +222,7 @@ def _changed(changes: Any, binder: Binder) -> Bound:
     return scopes.project(Bound(node, below.attributes), made)
 
 
-def said(message: str) -> tuple[str, str] | None:
+def read_state(message: str) -> tuple[str, str] | None:
     """Return the flow and its state that a line of the server is about; None if it is about something else."""
     found = _SAYS.match(message)
     return (found["flow"].replace("`", "").lower(), found["state"]) if found else None
