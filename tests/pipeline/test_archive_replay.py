@@ -46,6 +46,11 @@ def some_events(count: int) -> list[Any]:
 def told_by_hand() -> list[Any]:
     """Return events that are rarely drawn: columns, sources, links, parents, schemas that change at one time, and more runs than keep an
     edge alive."""
+    labels = {
+        "tags": facet(tags=[{"key": "team", "value": "web"}]),
+        "processing_engine": facet(name="spark", version="4"),
+    }
+    order = {"jobDependencies": facet(upstream=[{"job": {"namespace": "test", "name": "columns"}}])}
     lineage = columns({"a": [("/in", "x", "DIRECT:IDENTITY")]})
     other = columns({"a": [("/in", "y", "DIRECT:TRANSFORMATION")]})
     source = {"dataSource": facet(name="warehouse", uri="postgres://db:5432")}
@@ -54,9 +59,15 @@ def told_by_hand() -> list[Any]:
         run_event("RUNNING", 90, "columns", ["/in"], [dataset("/c", **lineage, **schema("a"))]),
         run_event("COMPLETE", 90, "columns", ["/in"], [dataset("/c", **other, **schema("b"))]),
         run_event(
-            "COMPLETE", 91, "linked", [dataset("/linked", **source, **link)], ["/c"], run_facets=parent(90, "columns")
+            "COMPLETE",
+            91,
+            "linked",
+            [dataset("/linked", **source, **link)],
+            ["/c"],
+            run_facets=parent(90, "columns") | labels | order,
         ),
     ]
+    told.append(run_event("COMPLETE", 91, "linked", [], ["/c"], run_facets=labels | order, at="2026-01-03T00:00:00Z"))
     many = ("COMPLETE", "often", ["/in"], ["/out/2026/01/01"])
     for at in range(25):
         told.append(run_event(many[0], 100 + at, many[1], many[2], many[3], at=f"2026-02-01T00:00:{at // 2:02}Z"))

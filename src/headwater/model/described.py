@@ -10,9 +10,11 @@ from typing import Any
 import msgspec
 
 from headwater.model import facets as known
+from headwater.model.traits import FACETS as TRAIT_FACETS
+from headwater.model.traits import traits
 
 # The facets that a description uses.
-FACETS = ("documentation", "ownership", "schema", "sql", "tags")
+FACETS = ("documentation", "ownership", "schema", "sql", "tags", *TRAIT_FACETS)
 
 
 class AnnotationFact(msgspec.Struct, frozen=True):
@@ -33,6 +35,7 @@ class Described(msgspec.Struct):
     tags: list[str]
     owners: list[str]
     sql: str | None
+    traits: list[str] = []
 
 
 def described(facets: Mapping[str, bytes], annotations: Sequence[AnnotationFact] = ()) -> Described:
@@ -61,6 +64,7 @@ def described(facets: Mapping[str, bytes], annotations: Sequence[AnnotationFact]
         sorted({known.clean(_tag(name, value)) for name, _, value in tags if name.strip()}),
         sorted({owner for owner in owners if owner}),
         _text(_plain(facets.get("sql")).get("query")),
+        traits(facets),
     )
 
 

@@ -14,8 +14,9 @@ from headwater.model.moments import aware
 from headwater.model.names import DatasetName, JobName, bounded, job_name, normalised
 from headwater.model.statement import statement_kind
 
-# Facets with a stream's offsets, used if there is no `version` facet.
-OFFSETS = ("headwater_offsets", "kafkaOffsets")
+# Facets that name a version where there is no `version` facet: a stream's offsets, Iceberg's commit report; with the function that reads each.
+COMMIT = "icebergCommitReport"
+VERSIONS = {"headwater_offsets": "offsets", "kafkaOffsets": "offsets", COMMIT: "commit_version"}
 # A schema nested deeper than this is cut, which bounds the walk.
 _DEEPEST = 32
 # Parts of an AND of two lists beyond which the shorter list stands for it.
@@ -128,6 +129,17 @@ class _Statistics(msgspec.Struct, rename="camel"):
     file_count: int | None = None
 
 
+class _CommitMetrics(msgspec.Struct, rename="camel"):
+    added_records: int | None = None
+    added_files_size_in_bytes: int | None = None
+    added_data_files: int | None = None
+
+
+class _Commit(msgspec.Struct, rename="camel"):
+    snapshot_id: int | str | None = None
+    commit_metrics: _CommitMetrics | None = None
+
+
 class _Partition(msgspec.Struct):
     identifier: str | None = None
     dimensions: dict[str, str | int | float | bool | None] | None = None
@@ -168,6 +180,7 @@ _data_source = msgspec.json.Decoder(_DataSource)
 _lifecycle = msgspec.json.Decoder(_Lifecycle)
 _statistics = msgspec.json.Decoder(_Statistics)
 _subset = msgspec.json.Decoder(_Subset)
+_commit = msgspec.json.Decoder(_Commit)
 
 
 def schema(body: bytes) -> list[Field]:
@@ -224,7 +237,8 @@ def reported_version(facets: Mapping[str, bytes | msgspec.Raw], io_facets: Mappi
     """
     candidates: list[tuple[Callable[[bytes], str | None], bytes | msgspec.Raw | None]] = [
         (external_version, facets.get("version")),
-        *((offsets, io_facets.get(key, facets.get(key))) for key in OFFSETS),
+        *((offsets, io_facets.get(key, facets.get(key))) for key, kind in VERSIONS.items() if kind == "offsets"),
+        (commit_version, io_facets.get(COMMIT, facets.get(COMMIT))),
     ]
     for decode, body in candidates:
         with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -287,10 +301,23 @@ def lifecycle(body: bytes) -> str | None:
 def statistics(body: bytes) -> tuple[int | None, int | None, int | None]:
     """Rows, bytes and files written. A negative count, or one over 63 bits, is None."""
     read = _statistics.decode(body)
-    rows, size, files = (
-        value if value is not None and 0 <= value < 2**63 else None
-        for value in (read.row_count, read.size, read.file_count)
-    )
+    return _counts(read.row_count, read.size, read.file_count)
+
+
+def commit_version(body: bytes) -> str | None:
+    """The snapshot that a commit of Iceberg made, by its `icebergCommitReport`."""
+    snapshot = _commit.decode(body).snapshot_id
+    return None if snapshot is None else clean(str(snapshot))
+
+
+def commit_amounts(body: bytes) -> tuple[int | None, int | None, int | None]:
+    """Rows, bytes and files that a commit of Iceberg added."""
+    metrics = _commit.decode(body).commit_metrics or _CommitMetrics()
+    return _counts(metrics.added_records, metrics.added_files_size_in_bytes, metrics.added_data_files)
+
+
+def _counts(*values: int | None) -> tuple[int | None, int | None, int | None]:
+    rows, size, files = (value if value is not None and 0 <= value < 2**63 else None for value in values)
     return rows, size, files
 
 

@@ -68,6 +68,8 @@ class Merge:
                 for name, kind in self.told.items()
             )
         )
+        if not self.made:
+            return read.dropDuplicates([*self.key])
         return read.groupBy(*self.key).agg(*(F.expr(how).alias(name) for name, (_, how) in self.made.items()))
 
 
@@ -261,6 +263,20 @@ MERGES: Final = (
             "version": ("text", _latest("version", "result", "detail")),
             "part": ("text", _latest("part", "result", "detail")),
         },
+    ),
+    Merge(
+        "run_labels",
+        "insert_run_labels",
+        {"run_id": "uuid", "job_id": "uuid", "name": "text", "value": "text"},
+        ("run_id", "job_id", "name", "value"),
+        {},
+    ),
+    Merge(
+        "job_dependencies",
+        "upsert_job_dependencies",
+        {"reporter_id": "uuid", "upstream_id": "uuid", "downstream_id": "uuid", "kind": "text", "at": "time"},
+        ("reporter_id", "upstream_id", "downstream_id", "kind"),
+        {"first_at": ("time", _least()), "last_at": ("time", _most())},
     ),
     Merge("facet_bodies", "insert_facet_bodies", {"id": "uuid", "body": "bytes"}, ("id",), {"body": ("bytes", _least("body"))}),
     Merge(

@@ -1280,3 +1280,26 @@ from foreign_edges e join jobs j on j.id = e.job_id
 where e.reporter_id = '00000000-0000-0000-0000-000000000001' and (select s.parsed_sql from server_state s) and j.hidden is not true
   and (e.last_at >= coalesce(j.settled_at, '-infinity')
     or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration)));
+
+-- Labels of runs, by which they are found (docs/decisions/055): tags, the id of a query in its warehouse, the engine, variables.
+create table run_labels (
+  run_id uuid not null,
+  job_id uuid not null,
+  name   text not null,
+  value  text not null,
+  primary key (run_id, job_id, name, value)
+);
+create index run_labels_by_value on run_labels (name, value);
+
+-- Control flow that a job's runs report (`jobDependencies`): no data need pass. `kind`: the producer's word for it.
+create table job_dependencies (
+  upstream_id   uuid        not null,
+  downstream_id uuid        not null,
+  reporter_id   uuid        not null,
+  kind          text        not null,
+  first_at      timestamptz not null,
+  last_at       timestamptz not null,
+  primary key (reporter_id, upstream_id, downstream_id, kind)
+);
+create index job_dependencies_of_upstream on job_dependencies (upstream_id);
+create index job_dependencies_of_downstream on job_dependencies (downstream_id);

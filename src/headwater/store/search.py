@@ -4,7 +4,7 @@ A lexeme of a document begins with a letter for where its word stands, so that o
 
 `e` a whole name · `l` the last segment of a name, its words joined by `_` · `n` a word of a name · `N` a segment of a name ·
 `c` a word of a column · `C` a whole column · `p` a word of the namespace · `t` a word of a tag · `o` of an owner · `d` of a description ·
-`s` of SQL · `y` a sign in a name · and to narrow: `T` type, `S` namespace, `P` platform, `G` tag, `O` owner, each whole.
+`s` of SQL · `y` a sign in a name · and to narrow: `T` type, `S` namespace, `P` platform, `G` tag, `O` owner, `R` trait, each whole.
 """
 
 import datetime as dt
@@ -26,7 +26,7 @@ from headwater.store.database import Connection, sent
 
 WORD_CLASSES = "ncptods"
 # The places of words, what is given up last first.
-_CUT_LAST = "TSPelNnyGOtopCcds"
+_CUT_LAST = "TSPelNnyGORtopCcds"
 _PART = chr(31)
 # A lexeme has at most 2046 bytes, a tsvector one megabyte: what is longer is cut, the least important first.
 _LONGEST = 480
@@ -189,9 +189,10 @@ def _lexemes(type_: str, names: Sequence[tuple[str, str]], about: Described) -> 
     found |= dict.fromkeys(whole("C", column) for column, _ in columns)
     add("c", set[str]().union(*(words.words_of_name(column) for column, _ in columns)))
     found |= dict.fromkeys([exact("G", tag) for tag in about.tags] + [exact("O", owner) for owner in about.owners])
+    found |= dict.fromkeys([exact("R", trait) for trait in about.traits])
     add("t", set[str]().union(*map(words.words_of_name, about.tags)))
     add("o", set[str]().union(*map(words.words_of_name, about.owners)))
-    texts = " ".join([about.description or "", *(text for _, text in columns if text)])
+    texts = " ".join([about.description or "", *about.traits, *(text for _, text in columns if text)])
     add("d", words.words(texts[:_MOST_DESCRIPTION]))
     add("s", words.sql_words(about.sql) if about.sql else [])
     if sum(map(len, found)) * 4 < _MOST_BYTES:

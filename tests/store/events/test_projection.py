@@ -121,6 +121,12 @@ def datasets(draw: Any, *, output: bool = False) -> dict[str, Any]:
         facets |= draw(dataset_measures())
     if draw(st.integers(0, 3)) == 0:
         facets["dataQualityAssertions"] = draw(assertions())
+    if draw(st.integers(0, 4)) == 0:
+        before = {"namespace": "file", "name": draw(names)}
+        facets["lifecycleStateChange"] = facet(lifecycleStateChange="RENAME", previousIdentifier=before)
+    if draw(st.integers(0, 4)) == 0:
+        uses = st.fixed_dictionaries({"unique_id": fields, "type": st.sampled_from(["dashboard", "ml"])})
+        facets["dbt_exposures"] = facet(exposures=draw(st.lists(uses, max_size=2)))
     made = dataset(draw(names), **facets)
     if draw(st.integers(0, 2)) == 0:
         item: dict[str, Any] = {"bytes": draw(st.sampled_from([1, 2]))}
@@ -163,6 +169,14 @@ def events(draw: Any) -> dict[str, Any]:
         told["headwater_step"] = facet(parents=draw(st.lists(st.sampled_from(causes), max_size=2)))
     if draw(st.integers(0, 3)) == 0:
         told |= draw(run_checks())
+    if draw(st.integers(0, 3)) == 0:
+        told["tags"] = facet(tags=[{"key": draw(fields), "value": draw(fields)}])
+        others = st.builds(
+            lambda name, kind: {"job": {"namespace": "test", "name": name}, "dependency_type": kind}, jobs, fields
+        )
+        told["jobDependencies"] = facet(
+            upstream=draw(st.lists(others, max_size=2)), downstream=draw(st.lists(others, max_size=1))
+        )
     type_ = draw(st.sampled_from(["START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER", None]))
     return run_event(
         type_, draw(st.integers(1, 3)), draw(jobs), inputs, outputs, at=at, run_facets=told, job_facets=job_facets

@@ -3289,6 +3289,13 @@ export interface components {
             outputs_added: string[];
             outputs_removed: string[];
         };
+        /** JobDependency */
+        JobDependency: {
+            job: string;
+            kind: string;
+            /** Format: date-time */
+            last_seen: string;
+        };
         /** JobDocument */
         JobDocument: {
             run_id: string | null;
@@ -3384,6 +3391,11 @@ export interface components {
             runs: number;
             examined: number;
             versions: components["schemas"]["JobVersion"][];
+        };
+        /** Label */
+        Label: {
+            name: string;
+            value: string;
         };
         /** Lacking */
         Lacking: {
@@ -4377,6 +4389,7 @@ export interface components {
             lost: boolean;
             statement: string | null;
             user: string | null;
+            labels: components["schemas"]["Label"][];
             facets: {
                 [key: string]: unknown;
             };
@@ -4426,6 +4439,9 @@ export interface components {
             version_id: string | null;
             external_version: string | null;
             written_by: components["schemas"]["RunRef"] | null;
+            rows: number | null;
+            bytes: number | null;
+            files: number | null;
             facets: {
                 [key: string]: unknown;
             };
@@ -4567,6 +4583,7 @@ export interface components {
             description_origin: string | null;
             aliases: string[];
             hidden: boolean;
+            traits: string[];
             inherited_tags: components["schemas"]["InheritedTag"][];
             facets: {
                 [key: string]: unknown;
@@ -5582,6 +5599,9 @@ export interface components {
             hidden_upstream: number;
             /** @default 0 */
             hidden_downstream: number;
+            traits: string[];
+            runs_after: components["schemas"]["JobDependency"][];
+            runs_before: components["schemas"]["JobDependency"][];
             owners: components["schemas"]["Owner"][];
             tag_details: components["schemas"]["people_people_Tag"][];
             description_origin: string | null;
@@ -6054,6 +6074,7 @@ export type Interval = components['schemas']['Interval'];
 export type IntervalMetric = components['schemas']['IntervalMetric'];
 export type ItemView = components['schemas']['ItemView'];
 export type JobChange = components['schemas']['JobChange'];
+export type JobDependency = components['schemas']['JobDependency'];
 export type JobDocument = components['schemas']['JobDocument'];
 export type JobHits = components['schemas']['JobHits'];
 export type JobId = components['schemas']['JobId'];
@@ -6062,6 +6083,7 @@ export type JobRuns = components['schemas']['JobRuns'];
 export type JobVersion = components['schemas']['JobVersion'];
 export type JobVersionId = components['schemas']['JobVersionId'];
 export type JobVersions = components['schemas']['JobVersions'];
+export type Label = components['schemas']['Label'];
 export type Lacking = components['schemas']['Lacking'];
 export type LikelyCause = components['schemas']['LikelyCause'];
 export type Lineage = components['schemas']['Lineage'];
@@ -6583,6 +6605,7 @@ export interface operations {
                 platform?: string | null;
                 tag?: string | null;
                 owner?: string | null;
+                trait?: string | null;
                 sort?: string;
                 order?: string | null;
                 facets?: boolean;
@@ -6613,6 +6636,7 @@ export interface operations {
                 q?: string | null;
                 tag?: string | null;
                 owner?: string | null;
+                trait?: string | null;
                 /** @description A job's id: the jobs below it. `none`: jobs without a parent. */
                 parent?: string | null;
                 sort?: string;
@@ -6701,6 +6725,7 @@ export interface operations {
                 state?: string | null;
                 parent?: string | null;
                 stalled?: boolean;
+                label?: string | null;
                 limit?: number;
                 offset?: number;
             };

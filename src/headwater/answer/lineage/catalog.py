@@ -15,6 +15,7 @@ from headwater.answer.people.people import EVENT, MANUAL, Owner, Tag, Words
 from headwater.answer.search.question import narrowed
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model.tags import TEAM
+from headwater.model.traits import traits
 from headwater.store import search as search_store
 from headwater.store.database import Connection, Database
 from headwater.store.history import datasets as dataset_store
@@ -22,6 +23,7 @@ from headwater.store.history import facets as facet_store
 from headwater.store.lineage import edges as edge_store
 from headwater.store.lineage import names as name_store
 from headwater.store.lineage import nodes as node_store
+from headwater.store.lineage import runs as run_store
 from headwater.store.lineage.edges import Moment
 from headwater.store.people import annotations as annotation_store
 
@@ -58,6 +60,7 @@ class Dataset(node.DatasetNode, kw_only=True):
     description_origin: str | None
     aliases: list[str]
     hidden: bool
+    traits: list[str]
     inherited_tags: list[InheritedTag]
     facets: dict[str, msgspec.Raw]
     versions: list[Version]
@@ -65,7 +68,20 @@ class Dataset(node.DatasetNode, kw_only=True):
     consumers: list[str]
 
 
+class JobDependency(msgspec.Struct, frozen=True):
+    """A job that another has to run before or after. `kind`: the producer's word for it."""
+
+    job: str
+    kind: str
+    last_seen: dt.datetime
+
+
 class Job(node.JobNode, kw_only=True):
+    """`runs_after`, `runs_before`: control flow that runs report (`jobDependencies`); no data need pass."""
+
+    traits: list[str]
+    runs_after: list[JobDependency]
+    runs_before: list[JobDependency]
     owners: list[Owner]
     tag_details: list[Tag]
     description_origin: str | None
@@ -111,6 +127,7 @@ class Listing(msgspec.Struct, frozen=True):
     limit: int = 100
     offset: int = 0
     parent: str | None = None
+    trait: str | None = None
 
 
 NO_PARENT = "none"
@@ -142,7 +159,7 @@ async def _page(
             raise InvalidQuestion(f"{parameter} {value!r} is not one of {', '.join(allowed)}", parameter=parameter)
     down = listing.order == "desc" or (listing.order is None and listing.sort == "updated")
     type_ = "DATASET" if kind == "datasets" else "JOB"
-    narrow = {"platform": listing.platform, "tag": listing.tag, "owner": listing.owner}
+    narrow = {"platform": listing.platform, "tag": listing.tag, "owner": listing.owner, "trait": listing.trait}
     query = narrowed("", type=type_, namespace=listing.namespace, **narrow)
     async with database.snapshot() as connection:
         top = listing.parent == NO_PARENT
@@ -212,6 +229,7 @@ async def dataset(database: Database, namespace: str, name: str, as_of: dt.datet
         description_origin=_description_origin(words, shown),
         aliases=[alias.node_id for alias in aliases],
         hidden=words.hidden,
+        traits=traits(facets),
         inherited_tags=await _inherited(database, row.node_id, as_of, set(shown.tags)),
         facets=node.verbatim(facets),
         versions=versions,
@@ -245,7 +263,9 @@ async def job(database: Database, namespace: str, name: str, as_of: dt.datetime 
         inputs = await edge_store.at_jobs(connection, [row.id], "in", moment)
         outputs = await edge_store.at_jobs(connection, [row.id], "out", moment)
         children = (await edge_store.children(connection, [row.id])).get(row.id, [])
-        names = await node_store.by_ids(connection, {e.dataset for e in inputs + outputs} | set(children))
+        order = await run_store.dependencies(connection, row.id)
+        named = {e.dataset for e in inputs + outputs} | set(children) | {one.job for one in order}
+        names = await node_store.by_ids(connection, named)
     latest = await runs(database, job=row.node_id, state=None, parent=None, limit=20, offset=0)
     return Job(
         **msgspec.structs.asdict(shown),
@@ -253,6 +273,13 @@ async def job(database: Database, namespace: str, name: str, as_of: dt.datetime 
         tag_details=node.tags_with(words, facets.get("tags")),
         description_origin=_description_origin(words, shown),
         hidden=words.hidden,
+        traits=traits(facets),
+        runs_after=[
+            JobDependency(names[o.job].node_id, o.kind, o.last_at) for o in order if o.upstream and o.job in names
+        ],
+        runs_before=[
+            JobDependency(names[o.job].node_id, o.kind, o.last_at) for o in order if not o.upstream and o.job in names
+        ],
         children=sorted(names[child].node_id for child in children),
         inputs=sorted(names[e.dataset].node_id for e in inputs),
         outputs=sorted(names[e.dataset].node_id for e in outputs),

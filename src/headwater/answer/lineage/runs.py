@@ -58,11 +58,16 @@ class Run(msgspec.Struct, kw_only=True):
 
 
 class RunInput(msgspec.Struct):
+    """`rows`, `bytes`, `files`: read of it, by `inputStatistics`, else by `dataQualityMetrics`."""
+
     dataset: str
     declared: bool
     version_id: str | None
     external_version: str | None
     written_by: RunRef | None
+    rows: int | None
+    bytes: int | None
+    files: int | None
     facets: dict[str, msgspec.Raw]
     parts: list[dict[str, str]]
 
@@ -85,7 +90,15 @@ class Code(msgspec.Struct):
     dirty: bool | None
 
 
+class Label(msgspec.Struct, frozen=True):
+    """A label of a run: `query`, `engine`, `tag:KEY`, `variable:NAME`."""
+
+    name: str
+    value: str
+
+
 class RunDetail(Run, kw_only=True):
+    labels: list[Label]
     facets: dict[str, msgspec.Raw]
     job_facets: dict[str, msgspec.Raw]
     inputs: list[RunInput]
@@ -110,8 +123,16 @@ async def runs(
     limit: int,
     offset: int,
     stalled: bool = False,
+    label: str | None = None,
 ) -> Runs:
-    """A page of runs, the latest first; `stalled`: only those, silent for longest first."""
+    """A page of runs, the latest first; `stalled`: only those, silent for longest first. `label`: `NAME=VALUE` of a label. Raises InvalidQuestion."""
+    name, equals, value = (label or "").partition("=")
+    if label is not None and not (name and equals):
+        raise InvalidQuestion(
+            f"label {label[:80]!r} is not NAME=VALUE, as in query=01b2 or tag:team=web", parameter="label"
+        )
+    if label is not None and stalled:
+        raise InvalidQuestion("label cannot be combined with stalled", parameter="label")
     wanted = None
     if state is not None:
         if state.upper() not in RunState.__members__:
@@ -131,8 +152,9 @@ async def runs(
             rows = [row for row, _ in await stalled_runs(connection, job_id, parent_id)]
             return Runs(len(rows), await _runs(connection, rows[offset : offset + limit]))
         rows, total = await run_store.page(
-            connection, job=job_id, state=wanted, parent=parent_id, limit=limit, offset=offset
-        )
+            connection, job=job_id, state=wanted, parent=parent_id, limit=limit, offset=offset,
+            label=(name, value) if label is not None else None,
+        )  # fmt: skip
         return Runs(total, await _runs(connection, rows))
 
 
@@ -312,7 +334,9 @@ async def _detail(connection: Connection, row: RunRow) -> RunDetail:
         here = mine.here if mine else {}
         if direction == "in":
             found = read.get(dataset)
-            told_version = known.reported_version(mine.facets, mine.here) if mine else ""
+            told_version = named_version(facets, dataset) or (
+                known.reported_version(mine.facets, mine.here) if mine else ""
+            )
             writer = (
                 RunRef(str(found.run_id), names[found.job_id].node_id)
                 if found and found.run_id and found.job_id in names
@@ -326,6 +350,7 @@ async def _detail(connection: Connection, row: RunRow) -> RunDetail:
                     str(found.id) if found else None,
                     external,
                     writer,
+                    *read_amounts(here),
                     node.verbatim(here),
                     parts.get((dataset, "in"), []),
                 )
@@ -354,6 +379,7 @@ async def _detail(connection: Connection, row: RunRow) -> RunDetail:
             (await liveness.load(connection, [row], dt.datetime.now(dt.UTC)))[row.run_id, row.job_id],
             facets.job.get("ownership"),
         ),
+        labels=[Label(*one) for one in await run_store.labels(connection, row.run_id, row.job_id)],
         facets=node.verbatim(facets.run),
         job_facets=node.verbatim(facets.job),
         inputs=inputs,
@@ -363,6 +389,15 @@ async def _detail(connection: Connection, row: RunRow) -> RunDetail:
         code=code_of(facets.run, facets.job),
         coverage=read_coverage(facets.run.get("headwater_coverage")),
     )
+
+
+def read_amounts(facets: Mapping[str, bytes]) -> tuple[int | None, int | None, int | None]:
+    """Return the rows, bytes and files that a run read of an input, by its input facets."""
+    told, measured = node.plain(facets.get("inputStatistics")), node.plain(facets.get("dataQualityMetrics"))
+    names = (("rowCount", "rowCount"), ("size", "bytes"), ("fileCount", "fileCount"))
+    counts = [told.get(one, measured.get(other)) for one, other in names]
+    rows, size, files = (one if isinstance(one, int) and 0 <= one < 2**63 else None for one in counts)
+    return rows, size, files
 
 
 def parameters_of(facets: dict[str, bytes]) -> dict[str, str]:

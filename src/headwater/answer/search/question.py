@@ -155,9 +155,16 @@ def match_word(word: str, known: dict[str, search_store.WordMatch]) -> tuple[str
 
 
 def narrowed(
-    query: str, *, type: str | None, namespace: str | None, platform: str | None, tag: str | None, owner: str | None
+    query: str,
+    *,
+    type: str | None,
+    namespace: str | None,
+    platform: str | None,
+    tag: str | None,
+    owner: str | None,
+    trait: str | None = None,
 ) -> str:
-    """The query, of documents of this type, namespace, platform, tag and owner alone. A blank query: all of them."""
-    given = (("T", type), ("S", namespace), ("P", platform), ("G", tag), ("O", owner))
+    """The query, of documents of this type, namespace, platform, tag, owner and trait alone. A blank query: all of them."""
+    given = (("T", type), ("S", namespace), ("P", platform), ("G", tag), ("O", owner), ("R", trait))
     terms = [query, *(quoted(exact(where, clean(value))) for where, value in given if value is not None)]
     return _and(term for term in terms if term)

@@ -82,6 +82,7 @@ def _show(dataset: dict[str, Any]) -> None:
         *(("schedule", schedule_words(one)) for one in dataset["schedules"]),
         ("written by", ", ".join(j.removeprefix("job:") for j in dataset["producers"])),
         ("lineage", dataset["completeness"]["summary"]),
+        ("traits", ", ".join(dataset["traits"])),
         ("read by", ", ".join(j.removeprefix("job:") for j in dataset["consumers"])),
     ]
     for key, value in facts:

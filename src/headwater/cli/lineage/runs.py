@@ -21,6 +21,9 @@ def runs(
     stalled: Annotated[
         bool, typer.Option("--stalled", help="List only runs that fell silent, with the reason.")
     ] = False,
+    label: Annotated[
+        str | None, typer.Option(help="List only runs with this label, as in query=01b2 or tag:team=web.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most this many rows.")] = 20,
     url: Url = None,
     json: Json = False,
@@ -34,7 +37,7 @@ def runs(
       headwater runs clean-flights --json
     """
     node = server.resolve(url, job, "job")["id"] if job else None
-    answer = server.ask(url, "/api/v2/runs", job=node, state=state, stalled=stalled or None, limit=limit)
+    answer = server.ask(url, "/api/v2/runs", job=node, state=state, stalled=stalled or None, label=label, limit=limit)
     if json:
         output.raw(answer)
         return
@@ -83,6 +86,8 @@ def show(
         output.line(
             f"  {'code':<10}{output.printable(run['code']['version'] or '')}{dirty}  {output.printable(run['code']['url'] or '')}"
         )
+    for one in run["labels"]:
+        output.line(f"  {'label':<10}{output.printable(one['name'])}={output.printable(one['value'])}")
     _print_coverage(run["coverage"])
     if run["nominal_start"]:
         output.line(

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.intake.events import checks, explicit, measured
+from headwater.intake.events import checks, explicit, measured, related, written
 from headwater.intake.events.changes import Changes
 from headwater.intake.events.correlation import STEP, Correlation, has_correlation
 from headwater.intake.events.facets import DecodedFacets, FacetDecoder, is_deleted, stored_part
@@ -92,20 +92,20 @@ class _Projection:
         assert event.job is not None
         parent = self.add_parent_runs()
         parent_job = None if parent is None else version.job_id(parent.job)
-        has_explicit_lineage = "lineage" in event.job_facets
-        job = self.add_job(event.job, parent=parent_job, explicit=has_explicit_lineage)
+        explicit_too = "lineage" in event.job_facets
+        job = self.add_job(event.job, parent=parent_job, explicit=explicit_too)
         self.add_run(event.run_id, job, parent, parent_job)
         self.add_job_facets(job)
-        if event.inputs or event.outputs or has_explicit_lineage:
+        if event.inputs or event.outputs or explicit_too:
             self.add(rows.ReportRow(job, event.run_id, False, self.at))
         correlation = Correlation(self.add, self.warn_not_understood, event.run_id, job, self.at, self.digest)
-        correlated = has_correlation(event)
+        told = correlation if has_correlation(event) else None
         for direction, reports in (("in", event.inputs), ("out", event.outputs)):
             for report in reports:
-                self.add_run_dataset(job, event.run_id, direction, report, correlation if correlated else None)
-        checks.add_run_checks(
-            self.add, self.warn_not_understood, event.run_id, job, event.run_facets, self.at, self.digest
-        )
+                self.add_run_dataset(job, event.run_id, direction, report, told)
+        given = event.run_id, job, event.run_facets, self.at, self.digest
+        checks.add_run_checks(self.add, self.warn_not_understood, *given)
+        related.add_run_relations(self, event.run_id, job)
         self.add_explicit_lineage(job, event.run_id, static=False)
         if STEP in event.run_facets:
             for cause in correlation.add_parents(bytes(event.run_facets[STEP])):
@@ -128,6 +128,7 @@ class _Projection:
                 facets = self.add_dataset_facets(dataset, report.facets)
                 self.add_edge(job, declaration, dataset, direction, declared=True, static=True)
                 self.add_subsets(job, declaration, dataset, direction, part, report.io_facets)
+                related.add_dataset_relations(self, job, declaration, dataset, report, direction)
                 if direction == "out":
                     self.add_column_lineage(job, declaration, dataset, facets, static=True)
         self.add_explicit_lineage(job, declaration, static=True)
@@ -244,6 +245,7 @@ class _Projection:
             if ASSERTIONS in given:
                 self.add_checks(checks.Subject(run, job, direction, dataset), given[ASSERTIONS])
         self.add_subsets(job, run, dataset, direction, part, report.io_facets)
+        related.add_dataset_relations(self, job, run, dataset, report, direction)
         if direction == "out":
             version_id = version.dataset_version_id(dataset, run, job, self.external_version(facets, report))
             self.add_dataset_version(version_id, dataset, run, job, report, facets, declared=declared)
@@ -290,8 +292,7 @@ class _Projection:
         *,
         declared: bool,
     ) -> None:
-        statistics = report.io_facets.get("outputStatistics")
-        row_count, size, files = self.decode("outputFacets.outputStatistics", statistics, "statistics") or (None,) * 3
+        row_count, size, files = written.amounts(self.decode, report.io_facets)
         self.add(
             rows.DatasetVersionRow(
                 version_id,
@@ -318,12 +319,7 @@ class _Projection:
         )
 
     def external_version(self, facets: DecodedFacets, report: DatasetReport) -> str:
-        """The storage's own version (the `version` facet); else a stream's offsets, from either kind of facet; else empty."""
-        external = facets.external_version
-        for key in facet_values.OFFSETS if not external else ():
-            body = report.io_facets.get(key, report.facets.get(key))
-            external = external or self.decode(f"facets.{key}", body, "offsets") or ""
-        return external
+        return facets.external_version or written.version_name(self.decode, report)
 
     # -- facets --
 

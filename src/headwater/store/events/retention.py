@@ -111,7 +111,10 @@ async def old_runs(
 
 async def delete_runs(connection: Connection, found: list[sqlfile.Row], before: dt.datetime) -> int:
     jobs, runs = [row[0] for row in found], [row[1] for row in found]
-    return await sqlfile.load("events/retention")["delete_runs"].exec(connection, jobs=jobs, runs=runs, before=before)
+    queries = sqlfile.load("events/retention")
+    deleted = await queries["delete_runs"].exec(connection, jobs=jobs, runs=runs, before=before)
+    await queries["delete_run_labels"].exec(connection, jobs=jobs, runs=runs)
+    return deleted
 
 
 async def old_versions(

@@ -213,6 +213,25 @@ class CheckRow(Row, frozen=True):
     part: str = ""
 
 
+class RunLabelRow(Row, frozen=True):
+    """A label of a run, see `model.run_labels`."""
+
+    run_id: uuid.UUID
+    job_id: uuid.UUID
+    name: str
+    value: str
+
+
+class JobDependencyRow(Row, frozen=True):
+    """A job that has to run before another, as a run of the job `reporter_id` says. `kind`: the producer's word for it."""
+
+    reporter_id: uuid.UUID
+    upstream_id: uuid.UUID
+    downstream_id: uuid.UUID
+    kind: str
+    at: dt.datetime
+
+
 class OwnerFacetRow(Row, frozen=True):
     """A set of facets that an event reported for a dataset or job (`owner`)."""
 
@@ -307,6 +326,8 @@ STATEMENTS: dict[type[AnyRow], str] = {
     ForeignEdgeRow: "upsert_foreign_edges",
     DatasetVersionRow: "upsert_dataset_versions",
     CheckRow: "upsert_checks",
+    RunLabelRow: "insert_run_labels",
+    JobDependencyRow: "upsert_job_dependencies",
     OwnerFacetRow: "upsert_owner_facets",
     ReportColumnRow: "upsert_report_columns",
     AnnotationRow: "upsert_annotations",

@@ -88,10 +88,18 @@ async def page(
     parent: uuid.UUID | None,
     limit: int,
     offset: int,
+    label: tuple[str, str] | None = None,
 ) -> tuple[list[RunRow], int]:
-    """Return a page of runs, the latest first, and how many there are."""
+    """Return a page of runs, the latest first, and how many there are. `label`: only those with this name and value."""
     queries = sqlfile.load("lineage/runs")
-    given = {"job_id": job, "state": None if state is None else int(state), "parent": parent}
+    name, value = label or (None, None)
+    given = {
+        "job_id": job,
+        "state": None if state is None else int(state),
+        "parent": parent,
+        "label": name,
+        "value": value,
+    }
     rows = await queries["page"].many(connection, **given, limit=limit, offset=offset)
     (total,) = await queries["count"].one(connection, **given)
     return [_row(row) for row in rows], total
@@ -207,3 +215,24 @@ async def written_versions(connection: Connection, run: uuid.UUID, job: uuid.UUI
         for row in await sqlfile.load("lineage/runs")["written_versions"].many(connection, run_id=run, job_id=job)
     ]
     return {row.dataset_id: row for row in sorted(rows, key=lambda row: (row.external_version != "", row.written_at))}
+
+
+async def labels(connection: Connection, run: uuid.UUID, job: uuid.UUID) -> list[tuple[str, str]]:
+    """Return (name, value) of each label of a run."""
+    rows = await sqlfile.load("lineage/runs")["labels"].many(connection, run_id=run, job_id=job)
+    return [(row[0], row[1]) for row in rows]
+
+
+class DependencyRow(msgspec.Struct, frozen=True):
+    """A job that has to run before the job asked about (`upstream`), or after it."""
+
+    job: uuid.UUID
+    upstream: bool
+    kind: str
+    last_at: dt.datetime
+
+
+async def dependencies(connection: Connection, job: uuid.UUID) -> list[DependencyRow]:
+    """Return the jobs that have to run before and after a job, those before it first."""
+    rows = await sqlfile.load("lineage/runs")["dependencies"].many(connection, job=job)
+    return [DependencyRow(*row) for row in rows]

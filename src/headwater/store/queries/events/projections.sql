@@ -232,6 +232,24 @@ on conflict (run_id, job_id, direction, dataset_id, name, field) do update set
   at = excluded.at, digest = excluded.digest, result = excluded.result, detail = excluded.detail, version = excluded.version, part = excluded.part
 where (excluded.at, excluded.digest, excluded.result, excluded.detail collate "C") > (t.at, t.digest, t.result, t.detail collate "C")
 
+-- name: insert_run_labels :exec
+-- Labels of runs: all that any event of the run has.
+insert into run_labels (run_id, job_id, name, value)
+select distinct * from unnest(%(run_id)b::uuid[], %(job_id)b::uuid[], %(name)b::text[], %(value)b::text[]) u
+order by 1, 2, 3, 4
+on conflict do nothing
+
+-- name: upsert_job_dependencies :exec
+-- Dependencies of jobs, with the first and the last time each was reported.
+insert into job_dependencies as t (reporter_id, upstream_id, downstream_id, kind, first_at, last_at)
+select reporter_id, upstream_id, downstream_id, kind, min(at), max(at)
+from unnest(%(reporter_id)b::uuid[], %(upstream_id)b::uuid[], %(downstream_id)b::uuid[], %(kind)b::text[], %(at)b::timestamptz[])
+     as u (reporter_id, upstream_id, downstream_id, kind, at)
+group by 1, 2, 3, 4 order by 1, 2, 3, 4
+on conflict (reporter_id, upstream_id, downstream_id, kind) do update set
+  first_at = least(t.first_at, excluded.first_at), last_at = greatest(t.last_at, excluded.last_at)
+where excluded.first_at < t.first_at or excluded.last_at > t.last_at
+
 -- name: upsert_owner_facets :many
 -- Add or update the sets reported for each owner, with their first and last time; return whether the searchable facets of the owner (those of
 -- model.described) may have changed: a set never reported for it, or reported again after a different one. RETURNING reads the table as it was before.
@@ -246,7 +264,8 @@ on conflict (owner, set_id) do update set first_at = least(t.first_at, excluded.
 where excluded.first_at < t.first_at or (excluded.last_at, excluded.last_digest) > (t.last_at, t.last_digest)
 returning owner, exists (
   select 1 from facet_sets mine
-  where mine.id = t.set_id and mine.name in ('documentation', 'ownership', 'schema', 'sql', 'tags') and (t.xmax = 0 or exists (
+  where mine.id = t.set_id and mine.name in ('catalog', 'datasetType', 'dbt_exposure', 'documentation', 'gcp_composer_job', 'gcp_lineage',
+    'hierarchy', 'jobType', 'lifecycleStateChange', 'ownership', 'schema', 'sql', 'storage', 'tags') and (t.xmax = 0 or exists (
     select 1 from owner_facets old
     cross join lateral (
       select set_id from owner_facets where owner = old.owner and set_id <> old.set_id and last_at >= old.last_at offset 0) other

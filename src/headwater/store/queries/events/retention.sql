@@ -116,6 +116,11 @@ delete from runs where (run_id, job_id) in (
   select r.run_id, r.job_id from runs r join unnest(%(jobs)b::uuid[], %(runs)b::uuid[]) u (job_id, run_id) on u.run_id = r.run_id and u.job_id = r.job_id
   where r.last_event_at < %(before)s order by r.run_id, r.job_id for update of r skip locked)
 
+-- name: delete_run_labels :exec
+-- Labels of those of these runs that are gone.
+delete from run_labels l using unnest(%(jobs)b::uuid[], %(runs)b::uuid[]) u (job_id, run_id)
+where l.job_id = u.job_id and l.run_id = u.run_id and not exists (select from runs r where r.run_id = u.run_id and r.job_id = u.job_id)
+
 -- name: datasets_page :many
 -- Datasets in order of their ids, a page at a time.
 select id from datasets where id > %(after)s order by id limit %(limit)s

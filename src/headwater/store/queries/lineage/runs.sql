@@ -2,12 +2,14 @@
 -- Runs, the latest first.
 select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement, heartbeat_ms from runs
 where (%(job_id)s::uuid is null or job_id = %(job_id)s) and (%(state)s::int is null or state = %(state)s) and (%(parent)s::uuid is null or parent_run_id = %(parent)s)
+  and (%(label)s::text is null or (run_id, job_id) in (select l.run_id, l.job_id from run_labels l where l.name = %(label)s and l.value = %(value)s))
 order by coalesce(started_at, first_event_at) desc, run_id limit %(limit)s offset %(offset)s
 
 -- name: count :one
 -- The number of runs.
 select count(*) from runs
 where (%(job_id)s::uuid is null or job_id = %(job_id)s) and (%(state)s::int is null or state = %(state)s) and (%(parent)s::uuid is null or parent_run_id = %(parent)s)
+  and (%(label)s::text is null or (run_id, job_id) in (select l.run_id, l.job_id from run_labels l where l.name = %(label)s and l.value = %(value)s))
 
 -- name: open :many
 -- Runs that have not ended, those silent for longest first.
@@ -103,3 +105,15 @@ select x.* from asked a cross join lateral (
 -- The versions that a run wrote.
 select coalesce(c.canonical_id, v.dataset_id), v.id, v.external_version, v.declared, v.written_at, v.rows, v.bytes, v.files, v.schema_id
 from dataset_versions v left join dataset_canonical c on c.dataset_id = v.dataset_id where run_id = %(run_id)s and job_id = %(job_id)s
+
+-- name: labels :many
+-- Labels of a run.
+select name, value from run_labels where run_id = %(run_id)s and job_id = %(job_id)s order by name collate "C", value collate "C"
+
+-- name: dependencies :many
+-- Jobs that have to run before a job, and after it, as the latest run that says so has it: (job, upstream of it, kind, last reported).
+select case when d.downstream_id = %(job)s then d.upstream_id else d.downstream_id end, d.downstream_id = %(job)s, d.kind, max(d.last_at)
+from job_dependencies d
+where (d.upstream_id = %(job)s or d.downstream_id = %(job)s)
+  and d.last_at = (select max(o.last_at) from job_dependencies o where o.reporter_id = d.reporter_id)
+group by 1, 2, 3 order by 2 desc, 1, 3

@@ -51,6 +51,7 @@ async def datasets(
     platform: OptionalText = None,
     tag: OptionalText = None,
     owner: OptionalText = None,
+    trait: OptionalText = None,
     sort: Text = "updated",
     order: OptionalText = None,
     facets: Flag = False,
@@ -58,7 +59,7 @@ async def datasets(
     offset: Offset = 0,
 ) -> catalog.Datasets:
     """List datasets, the one with the latest event first, or by name; with `facets`, count them."""
-    listing = catalog.Listing(namespace, q, platform, tag, owner, sort, order, facets, limit, offset)
+    listing = catalog.Listing(namespace, q, platform, tag, owner, sort, order, facets, limit, offset, trait=trait)
     return await catalog.datasets(state.database, listing)
 
 
@@ -77,6 +78,7 @@ async def jobs(
     q: OptionalText = None,
     tag: OptionalText = None,
     owner: OptionalText = None,
+    trait: OptionalText = None,
     parent: Annotated[
         str | None,
         QueryParameter(max_length=10_000, description="A job's id: the jobs below it. `none`: jobs without a parent."),
@@ -88,7 +90,7 @@ async def jobs(
     offset: Offset = 0,
 ) -> catalog.Jobs:
     """List jobs, the one with the latest event first, or by name; with `facets`, count them."""
-    listing = catalog.Listing(namespace, q, None, tag, owner, sort, order, facets, limit, offset, parent)
+    listing = catalog.Listing(namespace, q, None, tag, owner, sort, order, facets, limit, offset, parent, trait)
     return await catalog.jobs(state.database, listing)
 
 

@@ -30,12 +30,20 @@ async def run_list(
     run_state: Annotated[str | None, QueryParameter(name="state")] = None,
     parent: OptionalText = None,
     stalled: Flag = False,
+    label: OptionalText = None,
     limit: Limit = 50,
     offset: Offset = 0,
 ) -> runs.Runs:
-    """List runs, the latest first."""
+    """List runs, the latest first; with `label`, those with a label such as `query=01b2` or `tag:team=web`."""
     return await runs.runs(
-        state.database, job=job, state=run_state, parent=parent, limit=limit, offset=offset, stalled=stalled
+        state.database,
+        job=job,
+        state=run_state,
+        parent=parent,
+        limit=limit,
+        offset=offset,
+        stalled=stalled,
+        label=label,
     )
 
 

@@ -1,0 +1,77 @@
+"""Project what facets relate beside the inputs and outputs of an event: labels of the run, dependencies of jobs, dashboards of dbt's models and the
+earlier name of a dataset (docs/decisions/055). Pure."""
+
+import datetime as dt
+import uuid
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from headwater.intake.events.facets import is_deleted
+from headwater.model import related
+from headwater.model.event import DatasetReport, Event, Facets
+from headwater.model.names import DatasetName, JobName
+from headwater.model.run_labels import run_labels
+from headwater.store.events.rows import AnyRow, ForeignEdgeRow, JobDependencyRow, ReportForeignEdgeRow, RunLabelRow
+
+
+class Projection(Protocol):
+    """The projection of one event, which adds the rows."""
+
+    event: Event
+    at: dt.datetime
+
+    @property
+    def add(self) -> Callable[[AnyRow], None]: ...
+    def add_job(self, name: JobName) -> uuid.UUID: ...
+    def add_place(self, name: DatasetName | JobName) -> uuid.UUID: ...
+    def add_edge(
+        self, job: uuid.UUID, report_id: uuid.UUID, dataset: uuid.UUID, direction: str, *, declared: bool, static: bool
+    ) -> None: ...
+    def add_dataset_facets(self, dataset: uuid.UUID, facets: Facets) -> Any: ...
+    def warn_not_understood(self, where: str, problem: str) -> None: ...
+
+
+def add_run_relations(of: Projection, run: uuid.UUID, job: uuid.UUID) -> None:
+    """Add the labels of a run, and the jobs that it says run before and after its job."""
+    for name, value in run_labels(of.event.run_facets):
+        of.add(RunLabelRow(run, job, name, value))
+    facets = of.event.run_facets
+    for one in _decoded(
+        of, f"run.facets.{related.DEPENDENCIES}", facets.get(related.DEPENDENCIES), related.dependencies
+    ):
+        if (other := of.add_job(one.job)) != job:
+            of.add(JobDependencyRow(job, *((other, job) if one.upstream else (job, other)), one.kind, of.at))
+
+
+def add_dataset_relations(
+    of: Projection, job: uuid.UUID, report_id: uuid.UUID, dataset: uuid.UUID, report: DatasetReport, direction: str
+) -> None:
+    """Add the dashboards that a model's `dbt_exposures` facet names, and the edge from the earlier name of an output that was renamed.
+
+    A dashboard is a dataset of the job's namespace, fed by the model as if it declared that itself. Its edges live by the job's reports.
+    """
+    assert of.event.job is not None
+    static = of.event.kind == "job"
+    for one in _decoded(of, f"facets.{related.EXPOSURES}", report.facets.get(related.EXPOSURES), related.exposures):
+        dashboard = of.add_place(DatasetName(of.event.job.namespace, one.id))
+        kind = msgspec.Raw(msgspec.json.encode({"datasetType": one.kind.upper() or "DASHBOARD"}))
+        of.add_dataset_facets(dashboard, {"datasetType": kind, "dbt_exposure": msgspec.Raw(one.body)})
+        for node, side in ((dataset, "in"), (dashboard, "out")):
+            of.add(ReportForeignEdgeRow(job, report_id, node, dashboard, side, of.at))
+            of.add(ForeignEdgeRow(node, dashboard, side, job, of.at, static))
+    where, body = "facets.lifecycleStateChange", report.facets.get("lifecycleStateChange")
+    for before in _decoded(of, where, body if direction == "out" else None, related.previous_names):
+        if (earlier := of.add_place(before)) != dataset:
+            of.add_edge(job, report_id, earlier, "in", declared=True, static=static)
+
+
+def _decoded(of: Projection, where: str, body: msgspec.Raw | None, decode: Callable[[bytes], list[Any]]) -> list[Any]:
+    if body is None or is_deleted(bytes(body)):
+        return []
+    try:
+        return decode(bytes(body))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        of.warn_not_understood(where, str(error)[:300])
+        return []
