@@ -7,7 +7,7 @@ import { gunzipSync } from "node:zlib";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const ROOT = join(HERE, "../..");
-const PRODUCER = "https://example.org/seed";
+export const PRODUCER = "https://example.org/seed";
 const MINUTE = 60_000;
 
 export const HOSTILE = [

@@ -36,6 +36,7 @@ _STATUS: dict[type[errors.HeadwaterError], int] = {
     errors.TimedOut: 503,
     errors.ProviderUnavailable: 503,
     errors.DatabaseUnavailable: 503,
+    errors.BrokerUnavailable: 503,
     errors.StaleGeneration: 503,
     errors.Overloaded: 503,
     # The same bytes would fail again: clients must not retry them.

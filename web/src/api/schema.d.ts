@@ -1805,6 +1805,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/admin/dead-letters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ListDeadLetters */
+        get: operations["ApiV2AdminDeadLettersListDeadLetters"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/admin/dead-letters/{letter}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetDeadLetter */
+        get: operations["ApiV2AdminDeadLettersGetDeadLetter"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/admin/dead-letters/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** ReplayDeadLetters */
+        post: operations["ApiV2AdminDeadLettersReplayReplayDeadLetters"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/admin/dead-letters/discard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** DiscardDeadLetters */
+        post: operations["ApiV2AdminDeadLettersDiscardDiscardDeadLetters"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/admin/listeners": {
         parameters: {
             query?: never;
@@ -2205,6 +2273,13 @@ export interface components {
             files: components["schemas"]["PolicyFile"][];
             as_of?: string | null;
         };
+        /** ChosenLetters */
+        ChosenLetters: {
+            ids?: string[];
+            codes?: string[];
+            /** @default false */
+            all: boolean;
+        };
         /** Code */
         Code: {
             version: string | null;
@@ -2592,6 +2667,31 @@ export interface components {
             /** Format: date */
             day: string;
             count: number;
+        };
+        /** DeadLetter */
+        DeadLetter: {
+            id: string;
+            code: string;
+            reason: string;
+            explanation: string;
+            at: string | null;
+            origin: string;
+            bytes: number;
+            event_type: string | null;
+            job: string | null;
+            run: string | null;
+        };
+        /** DeadLetterDetail */
+        DeadLetterDetail: {
+            letter: components["schemas"]["DeadLetter"];
+            body: unknown;
+        };
+        /** DeadLetters */
+        DeadLetters: {
+            configured: boolean;
+            queue: string;
+            letters: components["schemas"]["DeadLetter"][];
+            more: boolean;
         };
         /** Declared */
         Declared: {
@@ -3406,6 +3506,20 @@ export interface components {
             ref: string;
             until: string | null;
             outcome: string;
+        };
+        /** LetterOutcome */
+        LetterOutcome: {
+            id: string;
+            outcome: string;
+            code: string;
+            reason: string;
+        };
+        /** LetterOutcomes */
+        LetterOutcomes: {
+            counts: {
+                [key: string]: number;
+            };
+            letters: components["schemas"]["LetterOutcome"][];
         };
         /** LikelyCause */
         LikelyCause: {
@@ -5959,6 +6073,7 @@ export type ChangedColumnEdge = components['schemas']['ChangedColumnEdge'];
 export type ChangedEdge = components['schemas']['ChangedEdge'];
 export type Changes = components['schemas']['Changes'];
 export type CheckQuestion = components['schemas']['CheckQuestion'];
+export type ChosenLetters = components['schemas']['ChosenLetters'];
 export type Code = components['schemas']['Code'];
 export type Collapsed = components['schemas']['Collapsed'];
 export type Column = components['schemas']['Column'];
@@ -5994,6 +6109,9 @@ export type DatasetVersionId = components['schemas']['DatasetVersionId'];
 export type DatasetVersions = components['schemas']['DatasetVersions'];
 export type Day = components['schemas']['Day'];
 export type DayCount = components['schemas']['DayCount'];
+export type DeadLetter = components['schemas']['DeadLetter'];
+export type DeadLetterDetail = components['schemas']['DeadLetterDetail'];
+export type DeadLetters = components['schemas']['DeadLetters'];
 export type Declared = components['schemas']['Declared'];
 export type DefinedTag = components['schemas']['DefinedTag'];
 export type DefinedTags = components['schemas']['DefinedTags'];
@@ -6085,6 +6203,8 @@ export type JobVersionId = components['schemas']['JobVersionId'];
 export type JobVersions = components['schemas']['JobVersions'];
 export type Label = components['schemas']['Label'];
 export type Lacking = components['schemas']['Lacking'];
+export type LetterOutcome = components['schemas']['LetterOutcome'];
+export type LetterOutcomes = components['schemas']['LetterOutcomes'];
 export type LikelyCause = components['schemas']['LikelyCause'];
 export type Lineage = components['schemas']['Lineage'];
 export type LineageMetric = components['schemas']['LineageMetric'];
@@ -9616,6 +9736,99 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StoredRules"];
+                };
+            };
+        };
+    };
+    ApiV2AdminDeadLettersListDeadLetters: {
+        parameters: {
+            query?: {
+                /** @description 1…1000. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetters"];
+                };
+            };
+        };
+    };
+    ApiV2AdminDeadLettersGetDeadLetter: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                letter: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetterDetail"];
+                };
+            };
+        };
+    };
+    ApiV2AdminDeadLettersReplayReplayDeadLetters: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChosenLetters"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LetterOutcomes"];
+                };
+            };
+        };
+    };
+    ApiV2AdminDeadLettersDiscardDiscardDeadLetters: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChosenLetters"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LetterOutcomes"];
                 };
             };
         };

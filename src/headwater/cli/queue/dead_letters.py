@@ -15,7 +15,7 @@ from headwater.cli.serve.database import on_database
 
 if TYPE_CHECKING:
     from headwater.intake.queue.amqp import Queues
-    from headwater.intake.queue.dead_letters import HeldLetter, LetterFilter, Outcome
+    from headwater.intake.queue.dead_letters import LetterFilter, Outcome
     from headwater.store.database import Database
 
 dead_letters = typer.Typer(
@@ -122,7 +122,7 @@ def show(
     import msgspec
 
     from headwater.errors import NotFound
-    from headwater.intake.queue.dead_letters import find_letter
+    from headwater.intake.queue.dead_letters import find_letter, readable_body
     from headwater.intake.queue.reconciliation import EXPLANATIONS
 
     held = asyncio.run(find_letter(queues, letter))
@@ -134,7 +134,7 @@ def show(
         **msgspec.to_builtins(held.letter),
         "explanation": EXPLANATIONS.get(held.letter.code, ""),
         "content_encoding": held.encoding,
-        "body": _readable(held),
+        "body": readable_body(held),
     }
     if json:
         output.raw(msgspec.json.encode(fields))
@@ -147,23 +147,6 @@ def show(
         if isinstance(body, str)
         else msgspec.json.format(msgspec.json.encode(body), indent=2).decode()
     )
-
-
-def _readable(held: HeldLetter) -> Any:
-    """Return a letter's body as JSON, or else as text."""
-    import msgspec
-
-    from headwater.errors import HeadwaterError
-    from headwater.intake.events.messages import unpack
-
-    try:
-        body = unpack(held.body, held.encoding)
-    except HeadwaterError:
-        body = held.body
-    try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return body[:100_000].decode(errors="backslashreplace")
 
 
 @dead_letters.command()

@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 
 import msgspec
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage
@@ -195,6 +196,18 @@ async def find_letter(queues: amqp.Queues, id_: str) -> HeldLetter | None:
         async for held in pile.letters(LetterFilter(ids=frozenset({id_}), limit=1)):
             return held
     return None
+
+
+def readable_body(held: HeldLetter) -> Any:
+    """Return a letter's body as JSON, or else its first 100,000 bytes as text."""
+    try:
+        body = messages.unpack(held.body, held.encoding)
+    except HeadwaterError:
+        body = held.body
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return body[:100_000].decode(errors="backslashreplace")
 
 
 async def discard(queues: amqp.Queues, chosen: LetterFilter) -> list[Outcome]:

@@ -2,6 +2,7 @@
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { Page } from "../../parts/page.tsx";
 import type { events as eventsSearch } from "../../search-params.ts";
+import { DeadLettersTab } from "./dead-letters-tab.tsx";
 import { DoctorTab } from "./doctor-tab.tsx";
 import { LogTab } from "./log-tab.tsx";
 import { ProducersTab } from "./producers-tab.tsx";
@@ -15,6 +16,7 @@ export interface EventsTabProps {
 const TABS: readonly [key: string, word: string, tab: (props: EventsTabProps) => React.ReactNode][] = [
   ["log", "Log", LogTab],
   ["producers", "Producers", ProducersTab],
+  ["dead-letters", "Dead letters", DeadLettersTab],
   ["doctor", "What is odd", DoctorTab],
 ];
 

@@ -148,7 +148,7 @@ function Owned({ title, rows, total }: { title: string; rows: Group["datasets"];
             id: "owners",
             header: "Owners",
             value: (row) => (row.owner_names ?? []).join(" "),
-            cell: (row) => (row.owner_names ?? []).join(", ") || <span className="soft">nobody is named</span>,
+            cell: (row) => (row.owner_names ?? []).join(", ") || <span className="soft">no owner is named</span>,
           },
           {
             id: "updated",

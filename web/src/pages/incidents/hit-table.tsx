@@ -29,7 +29,7 @@ export function HitTable({ detail }: { detail: Detail }) {
           id: "tell",
           header: "Owners and teams",
           value: (hit) => contacts(drawn, hit).join(" "),
-          cell: (hit) => contacts(drawn, hit).join(", ") || <span className="soft">nobody is named</span>,
+          cell: (hit) => contacts(drawn, hit).join(", ") || <span className="soft">no owner is named</span>,
         },
         {
           id: "way",

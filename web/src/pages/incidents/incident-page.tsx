@@ -12,7 +12,9 @@ import { State } from "../../parts/state.tsx";
 import { When } from "../../parts/when.tsx";
 import { HitTable } from "./hit-table.tsx";
 import { Caused } from "./incident-line.tsx";
+import { Why } from "../job/why.tsx";
 import { Repair } from "./repair.tsx";
+import { SharedWithOthers } from "./shared-traits.tsx";
 import { Timeline } from "./timeline.tsx";
 import { Verdict } from "./verdict.tsx";
 import { WayGraph } from "./way-graph.tsx";
@@ -51,6 +53,7 @@ function OpenPage({ id }: { id: string }) {
         {(answer) => (
           <>
             <Reach detail={answer} />
+            <WhyItHappens incident={answer.incident} />
             <Section title="Repair">
               <Repair incident={answer.incident} />
             </Section>
@@ -61,6 +64,20 @@ function OpenPage({ id }: { id: string }) {
         )}
       </Answered>
     </Page>
+  );
+}
+
+/** What changed with the failures, and who else has it. A dataset that is late because a run failed asks about that run. */
+function WhyItHappens({ incident }: { incident: Detail["incident"] }) {
+  const { kind, id, cause, since } = incident;
+  const job = kind === "failed" && id.startsWith("job:") ? id : null;
+  const run = kind === "late" && cause.kind === "run" ? cause.id : null;
+  if (job === null && run === null) return null;
+  return (
+    <>
+      <Section title="Why it fails">{job !== null ? <Why job={job} short /> : <Why run={run!} short />}</Section>
+      {job !== null && <SharedWithOthers job={job} since={since} />}
+    </>
   );
 }
 
@@ -120,7 +137,7 @@ function Reach({ detail }: { detail: Detail }) {
             ),
           ],
           ["Since", incident.since && <When key="s" at={incident.since} full />],
-          ["Owner of the cause", incident.owners.join(", ") || "nobody is named"],
+          ["Owner of the cause", incident.owners.join(", ") || "no owner is named"],
           ["Teams to tell", teams.length > 0 && teams.join(", ")],
         ]}
       />

@@ -9,6 +9,7 @@ import { lookOf, State } from "../../parts/state.tsx";
 import { Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
 import { IncidentLine } from "./incident-line.tsx";
+import { FailingTogether } from "./shared-traits.tsx";
 
 const route = getRouteApi("/incidents");
 
@@ -61,6 +62,7 @@ export function IncidentsPage() {
           }
         </Answered>
       </Section>
+      {(all.data?.counts.failed ?? 0) > 1 && <FailingTogether />}
       <Marked />
     </Page>
   );

@@ -1,6 +1,8 @@
 // Why a job fails or became slower: what changed with it, the likeliest first; what was checked and is equal.
+import { Link } from "@tanstack/react-router";
 import { useAsk } from "../../api/queries.ts";
 import { percent, plural } from "../../format.ts";
+import { bareName } from "../../names.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Empty } from "../../parts/message.tsx";
 import { RunLink } from "../../parts/node-link.tsx";
@@ -25,14 +27,30 @@ interface Cause extends Change {
   harmless: number;
 }
 
-/** Either the job or one failed run of it is asked about. */
-export function Why({ job, run }: { job?: string; run?: string }) {
+/** Either the job or one failed run of it is asked about. `short`: the likeliest cause, and the way to the rest. */
+export function Why({ job, run, short = false }: { job?: string; run?: string; short?: boolean }) {
   const why = useAsk("/api/v2/why", { query: run ? { run } : { job } });
   return (
     <Answered of={why} lines={6}>
       {(found) => {
         if (found.question === "nothing") return <Empty title="Nothing to explain">{found.notes.join("; ")}</Empty>;
         const [first, ...others] = found.suspects;
+        if (short)
+          return (
+            <>
+              {first ? (
+                <Group causes={first.causes} probability={first.probability} />
+              ) : (
+                <p>Nothing that the runs report changed with it.</p>
+              )}
+              {first && !found.named && <p className="soft">No cause stands out; this is the likeliest.</p>}
+              <p>
+                <Link to="/jobs/$id/{-$tab}" params={{ id: bareName(found.job), tab: "why" }}>
+                  What else changed, and what is equal
+                </Link>
+              </p>
+            </>
+          );
         return (
           <>
             <p role="status">

@@ -11,6 +11,7 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from headwater.answer.history import log
 from headwater.answer.people import audit, identity, keys
+from headwater.api.routes.v2 import dead_letters
 from headwater.intake.events import accept
 from headwater.intake.people import identity as identity_writes
 from headwater.intake.people import keys as key_writes
@@ -173,6 +174,7 @@ router = Router(
         revoke_key,
         identity_rules,
         set_identity_rules,
+        *dead_letters.handlers,
     ],
     opt={"role": "admin"},
     tags=["Administration"],
