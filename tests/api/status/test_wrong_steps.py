@@ -6,7 +6,7 @@ import pytest
 from tests.api.status.test_doubted_instances import instances as doubted_instances
 from tests.api.status.test_doubted_versions import checked
 from tests.api.status.test_entities import declare
-from tests.api.status.test_wrong_instances import hits, produced
+from tests.api.status.test_wrong_instances import hits, produced, taint
 from tests.api.status.test_wrong_versions import at, condemn, incident, runs, send
 from tests.events import RUN, dataset, facet, parent, run_event
 from tests.fixtures.app import Client
@@ -137,6 +137,22 @@ def test_what_was_made_again_is_right(package: Client) -> None:
         "parts": (["2026-01-02"], []),
         "sums": ([], ["2026-W01"]),
     }
+
+
+def test_an_instance_that_was_wrong_is_nothing_to_go_back_to(package: Client) -> None:
+    """Not after it was made again either: the version of an incident stays wrong."""
+
+    def part(number: int) -> dict[str, Any]:
+        item = {"headwater_item": facet(id=RUN.format(900 + number), fingerprint=named(number))}
+        return version("/parts/day=2026-01-02", number) | {"outputFacets": item}
+
+    for run, content in ((5, 51), (6, 52), (7, 53)):
+        send(package, step(10 * run, "day", ["/monday"], [part(content)], 100 * run, above=run))
+        produced(package, "parts", run, "2026-01-02", fingerprint=named(content))
+        if content == 52:
+            taint(package, "parts", "2026-01-02")
+    found = condemn(package, ("RUN", RUN.format(70)), dry_run=True)["reads"]["versions"]
+    assert [each["right_before"] for each in found if each["external_version"] == named(53)] == [named(51)]
 
 
 def test_all_that_a_dataset_holds(package: Client) -> None:

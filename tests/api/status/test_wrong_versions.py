@@ -242,6 +242,34 @@ def test_what_was_wrong_before_is_nothing_to_go_back_to(client: Client) -> None:
     assert right_before() == "4"
 
 
+def test_what_was_made_from_something_wrong_is_nothing_to_go_back_to(client: Client) -> None:
+    """An incident about a run says so, or a failed check."""
+
+    def named(table: str, number: int) -> dict[str, Any]:
+        return dataset(table, version=facet(datasetVersion=f"{table}-{number}"))
+
+    for day in range(1, 5):
+        send(
+            client,
+            run_event("COMPLETE", 10 * day + 1, "load", ["/src"], [named("/a", day)], at=at(100 * day)),
+            run_event("COMPLETE", 10 * day + 2, "build", [named("/a", day)], [named("/b", day)], at=at(100 * day + 1)),
+        )
+
+    def right_before() -> list[str]:
+        found = condemn(client, ("RUN", RUN.format(42)), dry_run=True)["reads"]["versions"]
+        return [one["right_before"] for one in found]
+
+    assert right_before() == ["/b-3"]
+    id_ = condemn(client, ("RUN", RUN.format(31)))["id"]
+    assert right_before() == ["/b-2"]
+    failed = {"dataQualityAssertions": facet(assertions=[{"assertion": "not_null", "success": False}])}
+    checked = dataset("/a", version=facet(datasetVersion="/a-2"), **failed)
+    send(client, run_event("COMPLETE", 90, "check", [checked], at=at(210)))
+    assert right_before() == ["/b-1"]
+    assert client.post(f"/api/v2/incidents/{id_}/retract", b"{}", content_type="application/json").status_code == 200
+    assert right_before() == ["/b-3"]
+
+
 def test_a_part_that_was_written_again_leaves_the_others_as_they_are(client: Client) -> None:
     """A run writes three parts, each with a content of its own; another writes one of them again: two are still held, and the run is to be repeated."""
 

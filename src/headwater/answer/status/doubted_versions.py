@@ -75,8 +75,8 @@ class DoubtedVersions(msgspec.Struct, frozen=True):
         return [one for one in self.doubts if any(place.version == version for place in one.reached)]
 
 
-async def doubted_versions(connection: Connection) -> DoubtedVersions:
-    """Return all versions that are doubted now."""
+async def doubted_versions(connection: Connection, *, replaced: bool = False) -> DoubtedVersions:
+    """Return all versions that are doubted now; `replaced`: also those of which nothing is held any more."""
     failures = await store.failed(connection, MOST_FAILURES)
     if not failures:
         return DoubtedVersions([], {}, capped=False)
@@ -110,7 +110,7 @@ async def doubted_versions(connection: Connection) -> DoubtedVersions:
     for place, checks in standing.items():
         places, those = instances.get(place, (reached[place], []))
         held = frozenset(each.version for each in places if each.version is not None and each.version in current)
-        if held or those:
+        if held or those or replaced:
             doubts.append(Doubt(place, checks, places, held, causes[place], those))
     doubts.sort(key=lambda one: (one.since, str(one.place.version)))
     rows = {

@@ -8,10 +8,11 @@ from typing import get_args
 import msgspec
 
 from headwater.answer.status.declared import declared
+from headwater.answer.status.known_wrong import load_wrong_versions
 from headwater.answer.status.wrong_by_reads import WrongByReads
-from headwater.answer.status.wrong_versions import WrongInstances, of_incident
+from headwater.answer.status.wrong_instances import load_wrong_instances
+from headwater.answer.status.wrong_versions import of_incident
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
-from headwater.entities.needs.columns import named
 from headwater.entities.status.marks import Kind, by_entity
 from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import NONE, Ordinals
@@ -168,38 +169,9 @@ async def _reads(
 ) -> WrongByReads | None:
     if one.state == "retracted" or not (origins or (rows and await origin_store.has_versions(connection))):
         return None
-    return await of_incident(connection, origins, await _wrong_instances(connection, one, rows), entities)
-
-
-async def _wrong_instances(
-    connection: Connection, one: store.Incident, rows: Sequence[status_store.Run]
-) -> WrongInstances:
-    async def makers(kind: str) -> list[tuple[str, origin_store.InstanceRange]]:
-        windows = [(row.entity_id, row.start_, row.end_) for row in rows if row.kind == kind]
-        return await origin_store.runs_of_instances(connection, windows)
-
-    within: dict[int, Ordinals] = {}
-    for row in rows:
-        if row.kind != "wont_fix":
-            within[row.entity_id] = within.get(row.entity_id, NONE) | Ordinals.between(row.start_, row.end_)
-    # What a person has confirmed as right has no mark any more, and is no root.
-    roots = [
-        (root.entity_id, start, end)
-        for root in await store.roots(connection, [one.id])
-        for start, end in Ordinals.between(root.start_, root.end_) & within.get(root.entity_id, NONE)
-    ]
-    return WrongInstances(
-        await origin_store.runs_of_instances(connection, roots, one.opened_seq),
-        await makers("tainted"),
-        await makers("inherited"),
-        within,
-        {
-            each.entity_id: named(each.columns)
-            for each in await store.columns(connection, one.id)
-            if each.columns is not None
-        },
-        any(row.kind == "repaired" for row in rows),
-    )
+    elsewhere = load_wrong_versions if entities is not None else None
+    instances = await load_wrong_instances(connection, one, rows)
+    return await of_incident(connection, origins, instances, entities, elsewhere)
 
 
 def _of(held: StoredDeclarations, name: str, some: dict[Kind, Ordinals]) -> OfEntity:

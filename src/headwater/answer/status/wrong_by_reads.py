@@ -3,7 +3,7 @@
 import datetime as dt
 import heapq
 import uuid
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -99,6 +99,8 @@ class WrongByReads(msgspec.Struct, frozen=True):
     capped: bool
 
 
+WrongElsewhere = Callable[[Connection], Awaitable[Collection[uuid.UUID]]]
+"""Finds the versions that are wrong or doubted because of anything."""
 T = TypeVar("T")
 _SHELLS = {"bash", "sh", "shell", "zsh"}
 
@@ -130,9 +132,11 @@ async def describe(
     *,
     entities: Mapping[int, str] | None = None,
     right: frozenset[Place] = frozenset(),
+    elsewhere: WrongElsewhere | None = None,
 ) -> WrongByReads:
     """Return the spread in names, with what remaking takes. `walk` has met all of it.
 
+    `elsewhere`: finds what else is wrong, and so nothing to go back to.
     `entities`: their names by number; with them, how each job can be run again is part of the answer. `right`: versions that count as replaced.
     """
     # A place without a stored version: its run reported none, because it failed or has not ended.
@@ -145,6 +149,10 @@ async def describe(
     replaced = {place.version for place in right}
     current = {nr for nr in await store.current_places(connection, ids) if not replaced or ids[nr] not in replaced}
     before = await store.before(connection, [ids[nr] for nr in current], ids)
+    if before and elsewhere is not None:
+        others = set(await elsewhere(connection))
+        if not others.isdisjoint(one.id for one in before.values()):
+            before = await store.before(connection, [ids[nr] for nr in current], others.union(ids))
     # The text of an id is made once for each run: it costs more than everything else that is said of it.
     run_ids = {key: str(key.run) for key in found.runs}
     run_ids |= {writer: str(writer.run) for *_, writer in stored if writer is not None and writer not in run_ids}

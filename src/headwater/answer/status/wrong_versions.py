@@ -17,7 +17,7 @@ from headwater.answer.lineage.walk import Place
 from headwater.answer.status.declared import declared
 from headwater.answer.status.doubted_instances import InstanceDoubts
 from headwater.answer.status.instance_pairs import InstancePairs
-from headwater.answer.status.wrong_by_reads import WrongByReads, describe
+from headwater.answer.status.wrong_by_reads import WrongByReads, WrongElsewhere, describe
 from headwater.answer.status.wrong_columns import Reason, Spread, restricted
 from headwater.answer.status.wrong_makers import Made, WrongMakers, scheduled
 from headwater.entities.needs.columns import ALL, Columns, both, named
@@ -53,8 +53,8 @@ class Search:
     _pairs: InstancePairs
     _makers: WrongMakers
 
-    def __init__(self, *, by_schedule: bool = False) -> None:
-        self._by_schedule = by_schedule
+    def __init__(self, *, by_schedule: bool = False, elsewhere: WrongElsewhere | None = None) -> None:
+        self._by_schedule, self._elsewhere = by_schedule, elsewhere
         # All readers, and those that used a wrong column: the same if whole versions are wrong.
         self._reached = self.found = Spread()
         self._of_columns: dict[RunKey | Place, Columns] = {}
@@ -353,7 +353,9 @@ class Search:
     async def describe(self, entities: Mapping[int, str] | None = None, right: frozenset[Place] = frozenset()) -> None:
         """Set `described` from what was found so far; with the names of `entities`, say also how jobs can be run again. `right`: versions that are
         held no longer."""
-        self.described = await describe(self._connection, self._walk, self.found, entities=entities, right=right)
+        self.described = await describe(
+            self._connection, self._walk, self.found, entities=entities, right=right, elsewhere=self._elsewhere
+        )
 
 
 def _without(made: Made, others: Made) -> list[tuple[str, InstanceRange]]:
@@ -388,10 +390,11 @@ async def of_incident(
     origins: Sequence[Origin],
     instances: WrongInstances,
     entities: Mapping[int, str] | None,
+    elsewhere: WrongElsewhere | None = None,
 ) -> WrongByReads | None:
     """Return what is wrong by recorded reads because of an incident: from its origins, and from the runs that made its wrong instances. None if it
     has no origins and no such run wrote a version. Origins that retention has deleted are skipped."""
-    search = Search(by_schedule=True)
+    search = Search(by_schedule=True, elsewhere=elsewhere)
     search.begin(connection)
     await search.condemn_makers(instances.inherited, instances.columns)
     for origin in origins:

@@ -11,6 +11,7 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from headwater.answer import overview
 from headwater.answer.status import incident_detail, incidents, open_incidents
+from headwater.answer.status.known_wrong import load_wrong_versions
 from headwater.answer.status.subjects import Subject, check_columns, read_subjects
 from headwater.answer.status.wrong_by_reads import WrongByReads
 from headwater.answer.status.wrong_versions import Search
@@ -154,7 +155,7 @@ async def open_new(state: State, new: NewIncident, by: str) -> tuple[verdicts.Op
     asked = await read_subjects(state.database, [Subject(one.kind, one.ref, tuple(one.columns)) for one in new.origins])
     await check_columns(state.database, {one.entity: one.columns for one in new.wrong if one.columns})
     wrong = new.wrong + [verdicts.WrongColumns(one.entity, one.instances, list(one.columns)) for one in asked.instances]
-    search = Search(by_schedule=True)
+    search = Search(by_schedule=True, elsewhere=load_wrong_versions)
     opened = await verdicts.open_(
         state.database, wrong, new.reason, by, origins=asked.origins, search=search, dry_run=new.dry_run
     )
