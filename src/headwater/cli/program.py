@@ -17,6 +17,7 @@ from headwater.cli.lineage import (
     datasets,
     graph,
     history,
+    jobs,
     lineage,
     log,
     perspectives,
@@ -96,6 +97,7 @@ upkeep = typer.Typer(
 # A day's questions. `groups.py` has the headings.
 program.command("search")(search.search)
 program.command("datasets")(datasets.datasets)
+program.command("jobs")(jobs.jobs)
 program.command("sources")(sources.sources)
 program.command("lineage")(lineage.lineage)
 program.command("runs")(runs.runs)

@@ -8,7 +8,8 @@ import msgspec
 from headwater.model.facets import clean
 
 FACETS = (
-    "catalog", "datasetType", "dbt_exposure", "gcp_composer_job", "gcp_lineage", "hierarchy", "jobType", "lifecycleStateChange", "storage",
+    "catalog", "datasetType", "dbt_exposure", "dbt_node", "gcp_composer_job",
+    "gcp_lineage", "hierarchy", "jobType", "lifecycleStateChange", "storage",
 )  # fmt: skip
 _LONGEST, _MOST = 200, 50
 # Trait names of fields that are plain texts, by facet.
@@ -16,6 +17,7 @@ _FIELDS = {
     "catalog": {"name": "catalog", "framework": "framework", "type": "catalog_type", "warehouseUri": "warehouse"},
     "datasetType": {"datasetType": "kind", "subType": "subtype"},
     "dbt_exposure": {"name": "exposure", "url": "url"},
+    "dbt_node": {"unique_id": "dbt"},
     "gcp_lineage": {"displayName": "display_name"},
     "jobType": {"jobType": "kind", "integration": "integration", "processingType": "processing"},
     "storage": {"storageLayer": "storage", "fileFormat": "format"},

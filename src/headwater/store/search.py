@@ -5,6 +5,7 @@ A lexeme of a document begins with a letter for where its word stands, so that o
 `e` a whole name · `l` the last segment of a name, its words joined by `_` · `n` a word of a name · `N` a segment of a name ·
 `c` a word of a column · `C` a whole column · `p` a word of the namespace · `t` a word of a tag · `o` of an owner · `d` of a description ·
 `s` of SQL · `y` a sign in a name · and to narrow: `T` type, `S` namespace, `P` platform, `G` tag, `O` owner, `R` trait, each whole.
+`F` alone: a job that is one statement of another.
 """
 
 import datetime as dt
@@ -21,12 +22,14 @@ from psycopg import AsyncCursor
 from headwater.model import words
 from headwater.model.described import FACETS, AnnotationFact, Described, described
 from headwater.model.names import short
+from headwater.model.statement_jobs import is_statement
 from headwater.store import sqlfile
 from headwater.store.database import Connection, sent
 
 WORD_CLASSES = "ncptods"
+STATEMENT = "F"
 # The places of words, what is given up last first.
-_CUT_LAST = "TSPelNnyGORtopCcds"
+_CUT_LAST = "TFSPelNnyGORtopCcds"
 _PART = chr(31)
 # A lexeme has at most 2046 bytes, a tsvector one megabyte: what is longer is cut, the least important first.
 _LONGEST = 480
@@ -185,6 +188,8 @@ def _lexemes(type_: str, names: Sequence[tuple[str, str]], about: Described) -> 
         found |= dict.fromkeys(map(_segment, _SEGMENT.findall(name)))
     if about is _PLAIN and len(names) == 1:
         return list(found)
+    if type_ == "JOB" and any(is_statement(name, about.traits) for _, name in names):
+        found[STATEMENT] = None
     columns = about.columns[:_MOST_COLUMNS]
     found |= dict.fromkeys(whole("C", column) for column, _ in columns)
     add("c", set[str]().union(*(words.words_of_name(column) for column, _ in columns)))

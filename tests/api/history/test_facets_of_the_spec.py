@@ -174,6 +174,19 @@ def traits_of_a_job(client: Client) -> object:
     return all(with_trait(client, one, "jobs") == ["load"] for one in traits)
 
 
+@case("dbt_node")
+def jobs_of_a_model(client: Client) -> object:
+    def told(kind: str) -> dict[str, Any]:
+        node = facet(unique_id="model.shop.orders", database="shop")
+        return {"dbt_node": node, "jobType": facet(processingType="BATCH", integration="DBT", jobType=kind)}
+
+    sent(client, job="shop.main.shop.orders.build.run", job_facets=told("MODEL"))
+    sent(client, run=2, job="model.shop.orders", job_facets=told("MODEL"))
+    sent(client, run=3, job="shop.main.shop.orders.build.test", job_facets=told("TEST"))
+    assert len(with_trait(client, "dbt:model.shop.orders", "jobs")) == 3
+    return of_job(client, "model.shop.orders")["same_as"] == ["job:test:shop.main.shop.orders.build.run"]
+
+
 @case("sql")
 def sql(client: Client) -> object:
     query = {"sql": facet(query="insert into t select a from s", dialect="postgres")}

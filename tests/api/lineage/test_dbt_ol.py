@@ -93,3 +93,30 @@ def test_tables_are_spelled_as_the_query_spells_them(client: Client) -> None:
         one["name"] for one in client.get("/api/v1/namespaces/snowflake%3A%2F%2Forg-acct/datasets").json()["datasets"]
     }
     assert names == {f"shop.main.{one}" for one in ("raw_orders", "stg_orders", "int_totals", "mart_customers")}
+
+
+def test_statements_fold_into_their_model_wherever_jobs_are_listed(client: Client) -> None:
+    send(client, recorded("shop_structured_logs.ndjson"))
+    whole = client.get("/api/v2/jobs", children="true", limit=1000).json()
+    folded = client.get("/api/v2/jobs", facets="true").json()
+    names = {one["name"] for one in folded["jobs"]}
+    assert names == {
+        "dbt-run-shop", "seed.shop.raw_orders", "model.shop.stg_orders", "model.shop.int_paid", "model.shop.int_totals", "model.shop.mart_customers",
+        "test.shop.not_null_mart_customers_customer.1fb957e972",
+    }  # fmt: skip
+    assert (whole["total"], folded["total"], folded["facets"]["namespace"]) == (23, 7, {"dbt": 7})
+    mart = "job:dbt:model.shop.mart_customers"
+    assert folded["children"][mart] == 5
+    assert client.get("/api/v2/jobs", parent=mart).json()["total"] == 5
+    found = {one["name"] for one in client.get("/api/v2/search", q="mart customers", type="job").json()["results"]}
+    assert found == {name for name in names if "mart_customers" in name}
+    opened = client.get("/api/v2/search", q="mart customers", type="job", children="true").json()["total"]
+    assert opened > len(found)
+
+
+def test_a_job_of_such_a_name_that_is_no_statement_is_listed(client: Client) -> None:
+    event = recorded("shop.ndjson")[0]
+    event["job"]["name"] = "nightly.sql.1"
+    send(client, [event])
+    assert [one["name"] for one in client.get("/api/v2/jobs").json()["jobs"]] == ["nightly.sql.1"]
+    assert client.get("/api/v2/search", q="nightly").json()["total"] == 1

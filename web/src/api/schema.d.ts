@@ -5714,6 +5714,7 @@ export interface components {
             /** @default 0 */
             hidden_downstream: number;
             traits: string[];
+            same_as: string[];
             runs_after: components["schemas"]["JobDependency"][];
             runs_before: components["schemas"]["JobDependency"][];
             owners: components["schemas"]["Owner"][];
@@ -6652,6 +6653,8 @@ export interface operations {
                 tag?: string | null;
                 owner?: string | null;
                 platform?: string | null;
+                /** @description Also jobs that are one statement of the job above them. */
+                children?: boolean;
                 limit?: number;
                 offset?: number;
             };
@@ -6759,6 +6762,8 @@ export interface operations {
                 trait?: string | null;
                 /** @description A job's id: the jobs below it. `none`: jobs without a parent. */
                 parent?: string | null;
+                /** @description Also jobs that are one statement of the job above them. */
+                children?: boolean;
                 sort?: string;
                 order?: string | null;
                 facets?: boolean;

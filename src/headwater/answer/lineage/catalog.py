@@ -28,6 +28,7 @@ from headwater.store.lineage.edges import Moment
 from headwater.store.people import annotations as annotation_store
 
 _VERSIONS = 50
+_MOST_SAME = 20
 _INHERIT_FROM = 500
 
 
@@ -77,9 +78,13 @@ class JobDependency(msgspec.Struct, frozen=True):
 
 
 class Job(node.JobNode, kw_only=True):
-    """`runs_after`, `runs_before`: control flow that runs report (`jobDependencies`); no data need pass."""
+    """`runs_after`, `runs_before`: control flow that runs report (`jobDependencies`); no data need pass.
+
+    `same_as`: jobs under other names that run the same node of dbt: `dbt-ol` names a model's job by the command and by its mode.
+    """
 
     traits: list[str]
+    same_as: list[str]
     runs_after: list[JobDependency]
     runs_before: list[JobDependency]
     owners: list[Owner]
@@ -113,7 +118,7 @@ class Jobs(msgspec.Struct):
 class Listing(msgspec.Struct, frozen=True):
     """The filters and the order of a list of datasets or jobs. `words`: part of the name; the other filters match in full.
 
-    `parent`: of jobs, the id of the one above them, or `NO_PARENT`.
+    `parent`: of jobs, the id of the one above them, or `NO_PARENT`. `children`: without a parent also jobs that are one statement of the job above.
     """
 
     namespace: str | None = None
@@ -128,6 +133,7 @@ class Listing(msgspec.Struct, frozen=True):
     offset: int = 0
     parent: str | None = None
     trait: str | None = None
+    children: bool = False
 
 
 NO_PARENT = "none"
@@ -160,7 +166,8 @@ async def _page(
     down = listing.order == "desc" or (listing.order is None and listing.sort == "updated")
     type_ = "DATASET" if kind == "datasets" else "JOB"
     narrow = {"platform": listing.platform, "tag": listing.tag, "owner": listing.owner, "trait": listing.trait}
-    query = narrowed("", type=type_, namespace=listing.namespace, **narrow)
+    folded = not listing.children and listing.parent in {None, NO_PARENT}
+    query = narrowed("", type=type_, namespace=listing.namespace, **narrow, statements=not folded)
     async with database.snapshot() as connection:
         top = listing.parent == NO_PARENT
         parent = None if top or listing.parent is None else (await node_row(connection, listing.parent)).id
@@ -172,6 +179,7 @@ async def _page(
             query=query if any(narrow.values()) else None,
             top=top,
             parent=parent,
+            statements=listing.children or parent is not None,
             sort=listing.sort,
             down=down,
             limit=listing.limit,
@@ -266,6 +274,7 @@ async def job(database: Database, namespace: str, name: str, as_of: dt.datetime 
         order = await run_store.dependencies(connection, row.id)
         named = {e.dataset for e in inputs + outputs} | set(children) | {one.job for one in order}
         names = await node_store.by_ids(connection, named)
+        same = await _same_node_of_dbt(connection, row.id, traits(facets))
     latest = await runs(database, job=row.node_id, state=None, parent=None, limit=20, offset=0)
     return Job(
         **msgspec.structs.asdict(shown),
@@ -274,6 +283,7 @@ async def job(database: Database, namespace: str, name: str, as_of: dt.datetime 
         description_origin=_description_origin(words, shown),
         hidden=words.hidden,
         traits=traits(facets),
+        same_as=same,
         runs_after=[
             JobDependency(names[o.job].node_id, o.kind, o.last_at) for o in order if o.upstream and o.job in names
         ],
@@ -286,6 +296,18 @@ async def job(database: Database, namespace: str, name: str, as_of: dt.datetime 
         facets=node.verbatim(facets),
         runs=latest.runs,
     )
+
+
+async def _same_node_of_dbt(connection: Connection, job: uuid.UUID, mine: list[str]) -> list[str]:
+    """Return the other jobs of a node of dbt, of the same kind: a model's tests have its id too."""
+    own = [trait for trait in mine if trait.startswith(("dbt:", "kind:"))]
+    if not any(trait.startswith("dbt:") for trait in own):
+        return []
+    query = "&".join(f"({search_store.quoted(search_store.exact('R', trait))})" for trait in own)
+    rows, _ = await node_store.page(
+        connection, "jobs", namespace=None, words=None, query=query, limit=_MOST_SAME, offset=0
+    )
+    return sorted(row.node_id for row in rows if row.id != job)
 
 
 def _description_origin(words: Words, shown: node.Node) -> str | None:

@@ -9,7 +9,7 @@ from headwater.model import words
 from headwater.model.facets import clean
 from headwater.store import search as search_store
 from headwater.store.database import Connection
-from headwater.store.search import exact, quoted, whole
+from headwater.store.search import STATEMENT, exact, quoted, whole
 
 # Limits on a question; the answer reports what was left out.
 MOST_CHARACTERS, MOST_WORDS = 2_000, 16
@@ -163,8 +163,13 @@ def narrowed(
     tag: str | None,
     owner: str | None,
     trait: str | None = None,
+    statements: bool = True,
 ) -> str:
-    """The query, of documents of this type, namespace, platform, tag, owner and trait alone. A blank query: all of them."""
+    """The query, of documents of this type, namespace, platform, tag, owner and trait alone. A blank query: all of them.
+
+    `statements`: also jobs that are one statement of the job above.
+    """
     given = (("T", type), ("S", namespace), ("P", platform), ("G", tag), ("O", owner), ("R", trait))
     terms = [query, *(quoted(exact(where, clean(value))) for where, value in given if value is not None)]
-    return _and(term for term in terms if term)
+    found = _and(term for term in terms if term)
+    return found if statements else f"({found}) & !{quoted(STATEMENT)}" if found else f"!{quoted(STATEMENT)}"

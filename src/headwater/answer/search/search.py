@@ -65,10 +65,14 @@ async def search(
     tag: str | None = None,
     owner: str | None = None,
     platform: str | None = None,
+    children: bool = False,
     limit: int = 20,
     offset: int = 0,
 ) -> SearchResult:
-    """Return datasets and jobs that have all the words, best first. Raises InvalidQuestion for a blank `q` and an unknown type."""
+    """Return datasets and jobs that have all the words, best first; with `children` also jobs that are one statement of another.
+
+    Raises InvalidQuestion for a blank `q` and an unknown type.
+    """
     wanted = kind_of(type)
     if not q.strip():
         raise InvalidQuestion("q must not be blank", parameter="q")
@@ -77,12 +81,12 @@ async def search(
         question = await understand(connection, q)
     if not question.anywhere():
         return SearchResult(0, [], {facet: {} for facet in _FACETS}, None, False, [])
-    tiers, anywhere = question.tiers(), narrowed(question.anywhere(), **filters)
+    tiers, anywhere = question.tiers(), narrowed(question.anywhere(), **filters, statements=children)
     most = max(_RANKED, min(offset + limit, _REACHED))
 
     async def ranked() -> list[Result]:
         async with database.connection() as connection:
-            queries = [narrowed(query, **filters) for _, _, query in tiers]
+            queries = [narrowed(query, **filters, statements=children) for _, _, query in tiers]
             found = await search_store.few(connection, anywhere, queries, _FEW)
             if not found:
                 found = await search_store.candidates(connection, queries, most)

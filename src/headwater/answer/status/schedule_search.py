@@ -38,12 +38,13 @@ async def search_everything(
     tag: str | None = None,
     owner: str | None = None,
     platform: str | None = None,
+    children: bool = False,
     limit: int = 20,
     offset: int = 0,
 ) -> ScheduledResult:
     """Search as `search.search` does, with the schedules that have the words."""
     narrow = {"namespace": namespace, "tag": tag, "owner": owner, "platform": platform}
-    found = await search.search(database, q, type=type, **narrow, limit=limit, offset=offset)
+    found = await search.search(database, q, type=type, **narrow, children=children, limit=limit, offset=offset)
     schedules = []
     if search.kind_of(type) in {None, "DATASET"} and not any(narrow.values()) and not offset:
         async with database.snapshot() as connection:

@@ -17,6 +17,9 @@ def search(
         str | None, typer.Option("--platform", help="Find only in this kind of source: s3, snowflake, kafka and so on.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most this many rows.")] = 20,
+    children: Annotated[
+        bool, typer.Option("--children", help="List also jobs that are one statement of the job above them.")
+    ] = False,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -31,7 +34,7 @@ def search(
       headwater search custmer --type dataset --tag pii
     """
     narrow = {"type": type, "namespace": namespace, "tag": tag, "owner": owner, "platform": platform}
-    asked = {"q": " ".join(words), "limit": limit, **narrow}
+    asked = {"q": " ".join(words), "limit": limit, "children": children or None, **narrow}
     if json:
         output.raw(server.ask(url, "/api/v2/search", **asked))
         return

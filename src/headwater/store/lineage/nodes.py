@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 import msgspec
 
+from headwater.model import statement_jobs
 from headwater.store import sqlfile
 from headwater.store.database import Connection
 
@@ -70,6 +71,7 @@ async def page(
     query: str | None = None,
     top: bool = False,
     parent: uuid.UUID | None = None,
+    statements: bool = True,
     sort: str = "updated",
     down: bool = True,
     limit: int,
@@ -77,7 +79,7 @@ async def page(
 ) -> tuple[list[NodeRow], int]:
     """Return a page of `datasets` or `jobs`, the one with the latest event first, and how many there are. `query`: of their search documents.
 
-    `top`: only jobs without a parent. `parent`: only the jobs below this one.
+    `top`: only jobs without a parent. `parent`: only the jobs below this one. `statements`: also jobs that are one statement of the job above.
     """
     queries = sqlfile.load("lineage/nodes")
     narrow: dict[str, object] = {
@@ -86,7 +88,7 @@ async def page(
         "query": query,
     }
     if kind == "jobs":
-        narrow |= {"top": top, "parent": parent}
+        narrow |= {"top": top, "parent": parent, "statements": None if statements else statement_jobs.PATTERN}
     if (sort, down) == ("updated", True):
         rows = await queries[f"{kind}_page"].many(connection, **narrow, limit=limit, offset=offset)
     else:

@@ -264,7 +264,7 @@ on conflict (owner, set_id) do update set first_at = least(t.first_at, excluded.
 where excluded.first_at < t.first_at or (excluded.last_at, excluded.last_digest) > (t.last_at, t.last_digest)
 returning owner, exists (
   select 1 from facet_sets mine
-  where mine.id = t.set_id and mine.name in ('catalog', 'datasetType', 'dbt_exposure', 'documentation', 'gcp_composer_job', 'gcp_lineage',
+  where mine.id = t.set_id and mine.name in ('catalog', 'datasetType', 'dbt_exposure', 'dbt_node', 'documentation', 'gcp_composer_job', 'gcp_lineage',
     'hierarchy', 'jobType', 'lifecycleStateChange', 'ownership', 'schema', 'sql', 'storage', 'tags') and (t.xmax = 0 or exists (
     select 1 from owner_facets old
     cross join lateral (

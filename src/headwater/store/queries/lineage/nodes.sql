@@ -39,6 +39,7 @@ where not hidden and (%(namespace)s::text is null or namespace = %(namespace)s) 
 select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs
 where not hidden and (not %(top)s or parent_id is null) and (%(parent)s::uuid is null or parent_id = %(parent)s)
   and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+  and (%(statements)s::text is null or parent_id is null or name !~ %(statements)s)
   and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
 order by last_seen desc, namespace, name limit %(limit)s offset %(offset)s
 
@@ -47,6 +48,7 @@ order by last_seen desc, namespace, name limit %(limit)s offset %(offset)s
 select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs
 where not hidden and (not %(top)s or parent_id is null) and (%(parent)s::uuid is null or parent_id = %(parent)s)
   and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+  and (%(statements)s::text is null or parent_id is null or name !~ %(statements)s)
   and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
 order by case when %(sort)s = 'name' and not %(down)s then name end, case when %(sort)s = 'name' then name end desc,
          case when %(sort)s = 'updated' and not %(down)s then last_seen end, last_seen desc, namespace, name limit %(limit)s offset %(offset)s
@@ -56,6 +58,7 @@ order by case when %(sort)s = 'name' and not %(down)s then name end, case when %
 select count(*) from jobs
 where not hidden and (not %(top)s or parent_id is null) and (%(parent)s::uuid is null or parent_id = %(parent)s)
   and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
+  and (%(statements)s::text is null or parent_id is null or name !~ %(statements)s)
   and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
 
 -- name: child_counts :many

@@ -13,6 +13,8 @@ from headwater.answer.status import schedule_search, scheduled_dataset
 from headwater.api.routes.v2.parameters import Flag, Limit, Offset, OptionalText, Segment, Text, Time
 from headwater.model.moments import aware
 
+Children = Annotated[bool, QueryParameter(description="Also jobs that are one statement of the job above them.")]
+
 
 @get("/search")
 async def get_search(
@@ -23,12 +25,15 @@ async def get_search(
     tag: OptionalText = None,
     owner: OptionalText = None,
     platform: OptionalText = None,
+    children: Children = False,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> schedule_search.ScheduledResult:
     """Find datasets, jobs and schedules by words in names, columns, tags, owners, descriptions and SQL."""
     narrow = {"type": type, "namespace": namespace, "tag": tag, "owner": owner, "platform": platform}
-    return await schedule_search.search_everything(state.database, q, **narrow, limit=limit, offset=offset)
+    return await schedule_search.search_everything(
+        state.database, q, **narrow, children=children, limit=limit, offset=offset
+    )
 
 
 @get("/resolve")
@@ -83,6 +88,7 @@ async def jobs(
         str | None,
         QueryParameter(max_length=10_000, description="A job's id: the jobs below it. `none`: jobs without a parent."),
     ] = None,
+    children: Children = False,
     sort: Text = "updated",
     order: OptionalText = None,
     facets: Flag = False,
@@ -90,7 +96,9 @@ async def jobs(
     offset: Offset = 0,
 ) -> catalog.Jobs:
     """List jobs, the one with the latest event first, or by name; with `facets`, count them."""
-    listing = catalog.Listing(namespace, q, None, tag, owner, sort, order, facets, limit, offset, parent, trait)
+    listing = catalog.Listing(
+        namespace, q, None, tag, owner, sort, order, facets, limit, offset, parent, trait, children
+    )
     return await catalog.jobs(state.database, listing)
 
 
