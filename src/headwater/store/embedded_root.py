@@ -26,9 +26,9 @@ def reachable_folder(folder: Path) -> Path:
     if _open_to_all(real.parent) and len(os.fsencode(real)) <= _LONGEST:
         return real
     HOME.mkdir(mode=0o711, parents=True, exist_ok=True)
+    _remove_abandoned()
     place = Path(tempfile.mkdtemp(prefix=f"{folder.parent.name.lstrip('.')[:20]}-", dir=HOME))
     place.chmod(0o711)
-    (place / "origin").write_text(f"{folder}\n", encoding="utf-8")
     moved = place / "postgres"
     if folder.exists():
         shutil.move(real, moved)
@@ -38,7 +38,31 @@ def reachable_folder(folder: Path) -> Path:
         moved.mkdir(mode=0o700)
         folder.unlink(missing_ok=True)
     folder.symlink_to(moved)
+    (place / "origin").write_text(f"{folder}\n", encoding="utf-8")
     return moved
+
+
+def _remove_abandoned() -> None:
+    """Remove the databases that were moved here from temporary folders which are gone. Of any other folder the disk may be away for a while."""
+    temporary = {Path(name).resolve() for name in (tempfile.gettempdir(), "/tmp", "/var/tmp")}  # noqa: S108
+    for origin in HOME.glob("*/origin"):
+        try:
+            folder, database = Path(origin.read_text(encoding="utf-8").strip()), origin.parent / "postgres"
+        except FileNotFoundError:  # another process was first
+            continue
+        gone = not folder.is_symlink() or folder.resolve() != database
+        if gone and not temporary.isdisjoint(folder.parents) and not _is_running(database):
+            shutil.rmtree(origin.parent, ignore_errors=True)
+
+
+def _is_running(database: Path) -> bool:
+    import psutil
+
+    try:
+        pid = int((database / "postmaster.pid").read_text(encoding="utf-8").partition("\n")[0])
+    except (OSError, ValueError):
+        return False
+    return bool(psutil.pid_exists(pid))
 
 
 def adapt_wheel(wheel: Any) -> None:

@@ -1,6 +1,7 @@
 """Secrets: no file, backup or table holds one that another user of the machine could read."""
 
 import os
+import shutil
 import stat
 import subprocess
 import tempfile
@@ -145,6 +146,30 @@ def test_no_folder_changes_its_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert [mode(path) for path in above] == before
     assert mode((closed / "home/postgres").resolve()) == 0o700
     assert mode(embedded._runtime_folder(closed / "home/postgres")) == 0o700
+
+
+def test_databases_of_temporary_homes_that_are_gone_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not one that is used still, that runs, or whose folder may come back with its disk."""
+    home = tmp_path / "moved"
+    monkeypatch.setattr(embedded_root, "HOME", home)
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    places = {}
+    for name in ("gone", "used", "running", "away"):
+        (closed / name).mkdir()
+        places[name] = embedded_root.reachable_folder(closed / name / "postgres").parent
+    (places["running"] / "postgres/postmaster.pid").write_text(f"{os.getpid()}\n")
+    (places["away"] / "origin").write_text("/srv/headwater/postgres\n")
+    for name in ("gone", "running", "away"):
+        shutil.rmtree(closed / name)
+    (closed / "next").mkdir()
+    last = embedded_root.reachable_folder(closed / "next/postgres").parent
+    assert {place.name for place in home.iterdir()} == {
+        last.name,
+        *(places[each].name for each in ("used", "running", "away")),
+    }
 
 
 def test_a_long_path_has_its_socket_elsewhere_and_for_its_user_alone(
