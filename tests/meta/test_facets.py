@@ -17,6 +17,7 @@ READ = {
     "headwater_cost": measured.Cost,
     "headwater_recurrence": measured.Recurrence,
     "headwater_pruning": measured.Pruning,
+    "headwater_changes": measured.ObjectChanges,
     "headwater_queries": measured.Queries,
     "headwater_quality": measured.Quality,
     "headwater_period": Period,

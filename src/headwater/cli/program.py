@@ -20,6 +20,7 @@ from headwater.cli.lineage import (
     jobs,
     lineage,
     log,
+    object_log,
     perspectives,
     receipts,
     runs,
@@ -107,6 +108,7 @@ run.command("show")(runs.show)
 run.command("lineage", hidden=True)(runs.run_lineage)
 program.command("status")(status.status)
 program.command("log")(log.log)
+program.command("blame")(object_log.blame)
 program.command("diff")(graph.diff)
 program.command("trace", hidden=True)(trace.trace)
 program.command("paths", hidden=True)(graph.paths)

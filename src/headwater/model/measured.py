@@ -1,6 +1,7 @@
-"""The measurement facets of the query-log pipeline: usage, cost, recurrence, pruning, query counts and lineage quality.
+"""The measurement facets of the query-log pipeline: usage, cost, recurrence, pruning, changes of objects, query counts and lineage quality.
 
-Facets of datasets (`headwater_usage`, `headwater_cost`, `headwater_pruning`) and of jobs (`headwater_cost`, `headwater_recurrence`,
+Facets of datasets (`headwater_usage`, `headwater_cost`, `headwater_pruning`, `headwater_changes`) and of jobs (`headwater_cost`,
+`headwater_recurrence`,
 `headwater_queries`, `headwater_quality`); docs/reference/facets.md has their JSON schemas. Each function takes a raw body and returns plain
 values, or raises `msgspec.ValidationError`. An absent value is unknown (None) or zero; unknown fields are ignored.
 """
@@ -16,6 +17,7 @@ from headwater.model.names import LONGEST, bounded
 
 USAGE, COST, RECURRENCE = "headwater_usage", "headwater_cost", "headwater_recurrence"
 PRUNING, QUERIES, QUALITY = "headwater_pruning", "headwater_queries", "headwater_quality"
+CHANGES = "headwater_changes"
 
 # A count must fit PostgreSQL's bigint.
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
@@ -24,7 +26,7 @@ Millis = Annotated[float, msgspec.Meta(ge=0)]
 # The most items that are read of a list inside a facet.
 MOST = 10_000
 # Longer limit for texts that are not indexed.
-_WORDS, _IN_WORDS = 20_000, frozenset({"reason", "evidence"})
+_WORDS, _IN_WORDS = 20_000, frozenset({"reason", "evidence", "statement"})
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -124,6 +126,35 @@ class Pruning(msgspec.Struct, rename="camel", omit_defaults=True):
     money_month: float | None = None
     evidence: str = ""
     confidence: float = 0.0
+
+
+class ObjectChange(msgspec.Struct, rename="camel", omit_defaults=True):
+    """A change of a dataset itself by a statement of a query log: `executions` times from `first_at` to `last_at`.
+
+    `action`: created, dropped, renamed_from, renamed_to, swapped (with `other`), added, dropped_column, renamed_column, retyped (`column`, `to`) or
+    altered. `conditional`: it was asked for IF (NOT) EXISTS, and may have changed nothing. `statement`: without its literals.
+    """
+
+    first_at: dt.datetime
+    action: str
+    column: str | None = None
+    to: str | None = None
+    other: str | None = None
+    conditional: bool = False
+    last_at: dt.datetime | None = None
+    executions: Count = 1
+    actor: str | None = None
+    actor_kind: str | None = None
+    job_name: str | None = None
+    query_id: str | None = None
+    statement: str | None = None
+
+
+class ObjectChanges(msgspec.Struct, rename="camel", omit_defaults=True):
+    """The changes of a dataset in their order, the newest 300; `left_out` older ones are not listed."""
+
+    items: list[ObjectChange] = []
+    left_out: Count = 0
 
 
 class Used(msgspec.Struct, rename="camel", omit_defaults=True):
@@ -227,6 +258,7 @@ _recurrence = msgspec.json.Decoder(Recurrence)
 _pruning = msgspec.json.Decoder(Pruning)
 _queries = msgspec.json.Decoder(Queries)
 _quality = msgspec.json.Decoder(_RecordedQuality)
+_changes = msgspec.json.Decoder(ObjectChanges)
 
 
 def usage(body: bytes) -> Usage:
@@ -249,6 +281,12 @@ def recurrence(body: bytes) -> Recurrence:
 def pruning(body: bytes) -> Pruning:
     """A `headwater_pruning` facet."""
     return _cleaned(_pruning.decode(body))
+
+
+def object_changes(body: bytes) -> ObjectChanges:
+    """A `headwater_changes` facet."""
+    read = _changes.decode(body)
+    return ObjectChanges([_cleaned(one) for one in read.items[:MOST]], read.left_out)
 
 
 def queries(body: bytes) -> Queries:

@@ -183,3 +183,15 @@ def test_the_command(server_url: str) -> None:
     assert "ada" in told.output
     assert CliRunner().invoke(program, [*words, "--check"]).exit_code == 3
     assert json.loads(CliRunner().invoke(program, [*words, "--json"]).stdout)["severity"] == "breaks"
+
+
+def test_a_job_whose_sql_names_other_tables_is_judged_by_its_columns(client: Any) -> None:
+    """A Spark job reports the file that it reads, and the SQL over the view that it made of it."""
+    reported = {"fields": {"a": {"inputFields": [{"namespace": N, "name": "lake/orders", "field": "id"}]}}}
+    made = table("lake/out", columnLineage=facet(**reported), **fields(a="int"))
+    read = table("lake/orders", **fields(id="int", amount="int"))
+    text = {"sql": facet(query="select id as a from orders_view", dialect="spark")}
+    send(client, run_event("COMPLETE", 1, "spark", [read], [made], job_facets=text))
+    found = ask(client, drop="lake/orders.id")
+    assert severities(found, "jobs") == {"spark": "breaks"}
+    assert severities(ask(client, drop="lake/orders.amount"), "jobs") == {}

@@ -1683,6 +1683,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/object-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetObjectLog */
+        get: operations["ApiV2ObjectLogGetObjectLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/blame": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetBlame */
+        get: operations["ApiV2BlameGetBlame"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/receipts": {
         parameters: {
             query?: never;
@@ -2186,6 +2220,17 @@ export interface components {
             summary: components["schemas"]["Summary"];
             failed_events: components["schemas"]["FailedEvent"][];
             receipts: components["schemas"]["intake_events_accept_Receipt"][];
+        };
+        /** Blame */
+        Blame: {
+            dataset: string;
+            columns: components["schemas"]["Blamed"][];
+        };
+        /** Blamed */
+        Blamed: {
+            column: string;
+            type: string | null;
+            change: components["schemas"]["answer_history_object_log_Change"] | null;
         };
         /** Blocked */
         Blocked: {
@@ -3738,6 +3783,14 @@ export interface components {
         Note: {
             /** @default  */
             note: string;
+        };
+        /** ObjectLog */
+        ObjectLog: {
+            dataset: string;
+            names: string[];
+            total: number;
+            changes: components["schemas"]["answer_history_object_log_Change"][];
+            left_out: number;
         };
         /** OddEvents */
         OddEvents: {
@@ -5520,6 +5573,25 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** Change */
+        answer_history_object_log_Change: {
+            /** Format: date-time */
+            at: string;
+            action: string;
+            object: string;
+            column: string | null;
+            before: string | null;
+            after: string | null;
+            by: string | null;
+            kind: string | null;
+            job: string | null;
+            statement: string | null;
+            query: string | null;
+            times: number;
+            /** Format: date-time */
+            last_at: string;
+            source: string;
+        };
         /** Receipt */
         answer_history_receipts_Receipt: {
             id: string;
@@ -6065,6 +6137,8 @@ export type AuditPage = components['schemas']['AuditPage'];
 export type BadRun = components['schemas']['BadRun'];
 export type BadRunRepair = components['schemas']['BadRunRepair'];
 export type BatchReply = components['schemas']['BatchReply'];
+export type Blame = components['schemas']['Blame'];
+export type Blamed = components['schemas']['Blamed'];
 export type Blocked = components['schemas']['Blocked'];
 export type Body = components['schemas']['Body'];
 export type Candidate = components['schemas']['Candidate'];
@@ -6233,6 +6307,7 @@ export type NewOrigin = components['schemas']['NewOrigin'];
 export type Node = components['schemas']['Node'];
 export type Nodes = components['schemas']['Nodes'];
 export type Note = components['schemas']['Note'];
+export type ObjectLog = components['schemas']['ObjectLog'];
 export type OddEvents = components['schemas']['OddEvents'];
 export type Oddity = components['schemas']['Oddity'];
 export type OfEntity = components['schemas']['OfEntity'];
@@ -6406,6 +6481,7 @@ export type WrongColumns = components['schemas']['WrongColumns'];
 export type WrongRun = components['schemas']['WrongRun'];
 export type WrongVersion = components['schemas']['WrongVersion'];
 export type AnswerHistoryChangesChange = components['schemas']['answer_history_changes_Change'];
+export type AnswerHistoryObjectLogChange = components['schemas']['answer_history_object_log_Change'];
 export type AnswerHistoryReceiptsReceipt = components['schemas']['answer_history_receipts_Receipt'];
 export type AnswerHistoryVersionsChanged = components['schemas']['answer_history_versions_Changed'];
 export type AnswerLineageNodeField = components['schemas']['answer_lineage_node_Field'];
@@ -9497,6 +9573,53 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UpdateLog"];
+                };
+            };
+        };
+    };
+    ApiV2ObjectLogGetObjectLog: {
+        parameters: {
+            query: {
+                node: string;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ObjectLog"];
+                };
+            };
+        };
+    };
+    ApiV2BlameGetBlame: {
+        parameters: {
+            query: {
+                node: string;
+                column?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Blame"];
                 };
             };
         };

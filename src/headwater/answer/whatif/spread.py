@@ -122,17 +122,25 @@ class _Step:
 
     async def judge(self, level: Mapping[uuid.UUID, set[str]], forms: Mapping[uuid.UUID, list[Edit]]) -> None:
         """Say what each job notices of the change of each dataset it touches."""
-        edges = [*self._reads, *self._writers]
-        texts = await inferred.job_texts(self._connection, {edge.job for edge in edges}, _NOW)
-        for edge in edges:
+        doubted: list[tuple[Edge, list[Edit]]] = [(edge, forms[edge.dataset]) for edge in self._writers]
+        for edge in self._reads:
             if forms.get(edge.dataset):
-                await self._add(edge, forms[edge.dataset], texts)
+                doubted.append((edge, forms[edge.dataset]))
                 continue
             columns = sorted(level[edge.dataset] - {ROWS})
             if ROWS in level[edge.dataset] or not columns:
                 self._note(edge.job, Verdict(CHANGES, "it reads what holds other values", ("*",)))
+                continue
+            edits = [Edit("values", column) for column in columns]
+            known = self._by_columns(edge, edits)
+            if known.severity and known.certain:
+                # What is made of the column says that it is used: the text would say no more.
+                self._note(edge.job, known)
             else:
-                await self._add(edge, [Edit("values", column) for column in columns], texts)
+                doubted.append((edge, edits))
+        texts = await inferred.job_texts(self._connection, {edge.job for edge, _ in doubted}, _NOW) if doubted else {}
+        for edge, edits in doubted:
+            await self._add(edge, edits, texts)
 
     async def _add(self, edge: Edge, edits: list[Edit], texts: Mapping[uuid.UUID, "inferred.JobText"]) -> None:
         text = texts.get(edge.job)
@@ -142,10 +150,10 @@ class _Step:
             return
         work = (text.query, text.dialect, text.tables, mine[edge.dataset], edits)
         verdict = await asyncio.get_running_loop().run_in_executor(inferred.sql_thread(), judge, *work)
-        self._note(edge.job, verdict)
+        self._note(edge.job, self._by_columns(edge, edits) if verdict is None else verdict)
 
     def _by_columns(self, edge: Edge, edits: list[Edit]) -> Verdict:
-        """A job without SQL: what it reported of columns; without that, it may use any."""
+        """A job without SQL, or whose SQL names the table nowhere: what it reported of columns; without that, it may use any."""
         reported = [
             one
             for target in self._writes.get(edge.job, ())

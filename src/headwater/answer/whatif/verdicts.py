@@ -47,8 +47,13 @@ class Verdict(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(first, columns=columns, is_view=self.is_view or other.is_view)
 
 
-def judge(query: str, dialect: str, tables: Sequence[JobTable], changed: JobTable, edits: Sequence[Edit]) -> Verdict:
-    """The verdict on a job's text. `tables`: all that the job touches, with their columns as they are; `changed`: that of them that changes."""
+def judge(
+    query: str, dialect: str, tables: Sequence[JobTable], changed: JobTable, edits: Sequence[Edit]
+) -> Verdict | None:
+    """The verdict on a job's text; None if it was read and names the table nowhere, so that it is not what the job does with it.
+
+    `tables`: all that the job touches, with their columns as they are; `changed`: that of them that changes.
+    """
     from headwater.columns.catalog import Catalog
 
     def read(columns: Sequence[str]) -> list[Any]:
@@ -62,11 +67,16 @@ def judge(query: str, dialect: str, tables: Sequence[JobTable], changed: JobTabl
             return list(sql_engine().analyse(query, "", catalog))
 
     before = read(changed.columns)
-    after = read(after_edits(changed.columns, edits)) if changed.columns else before
+    columns = after_edits(changed.columns, edits)
+    # Other values leave the columns as they are: most texts of an answer are read once.
+    after = before if columns == tuple(changed.columns) else read(columns)
     found = Verdict()
-    for old, new in zip(before, after, strict=False):
+    readings = [_Reading(old, new, dialect, tables, changed) for old, new in zip(before, after, strict=False)]
+    if not any(one.touches for one in readings):
+        return None
+    for reading in readings:
         for edit in edits:
-            found = found.worst(_Reading(old, new, dialect, tables, changed).verdict(edit))
+            found = found.worst(reading.verdict(edit))
     return found
 
 
@@ -95,6 +105,13 @@ class _Reading:
     def __init__(self, old: Any, new: Any, dialect: str, tables: Sequence[JobTable], changed: JobTable) -> None:
         self.old, self.new, self.dialect, self.tables, self.changed = old, new, dialect, tables, changed
         self.is_view = "VIEW" in old.kind and old.kind.startswith("CREATE")
+
+    @property
+    def touches(self) -> bool:
+        """True if the statement names the table, or may: it could not be read."""
+        return self.old.level in {"nothing", "tables"} or any(
+            map(self._is_changed, (*self.old.reads, *self.old.writes))
+        )
 
     def verdict(self, edit: Edit) -> Verdict:
         """Return the effect of one change on the statement: of the table as a whole, or of a column."""

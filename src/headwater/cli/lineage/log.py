@@ -8,7 +8,8 @@ import msgspec
 import typer
 
 from headwater.cli import meaning, output, server
-from headwater.cli.lineage import history, receipts, update_log
+from headwater.cli.lineage import history, object_log, receipts, update_log
+from headwater.cli.moment import moment
 from headwater.cli.people.metadata import changes
 from headwater.errors import InvalidQuestion
 
@@ -38,7 +39,8 @@ def log(
 ) -> None:
     """Show what happened to something, and who changed it, the latest first.
 
-    For a dataset: its writes. Each is an import, a correction, the same content again, forced, failed, or a removal. For a job: its code, SQL,
+    For a dataset: the changes of itself (created, altered, renamed, dropped, with who and by which statement), and its writes. Each is an import, a
+    correction, the same content again, forced, failed, or a removal. For a job: its code, SQL,
     inputs and outputs. Both with what people changed. For a run: the events that were received. For an instance: its reports.
 
     Examples:
@@ -80,7 +82,18 @@ def log(
         changes(node, author=author, action=None, since=since, until=None, limit=limit, url=url, json=json)
     elif found["type"] == "DATASET":
         writes = server.get(url, "/api/v2/update-log", node=node, as_of=server.time(as_of), limit=limit)
-        _with_changes(url, node, since, limit, json, writes, lambda: update_log.show(writes))
+        objects = server.get(url, "/api/v2/object-log", node=node, limit=limit)["changes"]
+        objects = [one for one in objects if as_of is None or moment(one["at"]) <= moment(as_of)]
+
+        def shown() -> None:
+            if objects:
+                output.line("changed itself", "bold")
+                object_log.show(objects)
+                output.line()
+                output.line("written", "bold")
+            update_log.show(writes)
+
+        _with_changes(url, node, since, limit, json, {"object_changes": objects, **writes}, shown)
     else:
         versions = msgspec.json.decode(history.versions_of(url, node, limit))
         show = partial(history.versions, node, limit, url, json=False)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from headwater.client import event
-from headwater.model.measured import COST, PRUNING, QUALITY, QUERIES, RECURRENCE, USAGE
+from headwater.model.measured import CHANGES, COST, PRUNING, QUALITY, QUERIES, RECURRENCE, USAGE
 
 Row = Mapping[str, Any]
 Event = dict[str, Any]
@@ -139,10 +139,10 @@ def _statistics(row: Row) -> dict[str, event.Facet] | None:
 
 
 def dataset(namespace: str, name: str, row: Row, gone: Iterable[str], at: str) -> list[Event]:
-    """Return the events of a dataset's measures: `usage`, `cost`, `pruning` (rows of those tables), and facets that hold no more."""
+    """Return the events of a dataset's measures: `usage`, `cost`, `pruning` (rows of those tables), its `changes`, and facets that hold no more."""
     facets = {
         facet: _facet(facet, row[key])
-        for key, facet in ((USAGE_, USAGE), (COST_, COST), (PRUNING_, PRUNING))
+        for key, facet in ((USAGE_, USAGE), (COST_, COST), (PRUNING_, PRUNING), (CHANGES_, CHANGES))
         if key in row
     }
     return [event.dataset_event(namespace, name, facets=facets | _gone(gone), event_time=at)] if facets or gone else []
@@ -178,9 +178,18 @@ def quality(namespace: str, name: str, row: Row, gone: Iterable[str], at: str) -
 # Rows by code: keys that are no words of ours.
 _BY_CODE: Final = "quarantined_by"
 # The name of each facet in a row.
-USAGE_, COST_, PRUNING_, QUERIES_, RECURRENCE_ = "usage", "cost", "pruning", "queries", "recurrence"
+USAGE_, COST_, PRUNING_, QUERIES_, RECURRENCE_, CHANGES_ = (
+    "usage",
+    "cost",
+    "pruning",
+    "queries",
+    "recurrence",
+    "changes",
+)
 # Facets by what stands for them.
-FACET_OF: Final = {USAGE_: USAGE, COST_: COST, PRUNING_: PRUNING, QUERIES_: QUERIES, RECURRENCE_: RECURRENCE}
+FACET_OF: Final = {
+    USAGE_: USAGE, COST_: COST, PRUNING_: PRUNING, QUERIES_: QUERIES, RECURRENCE_: RECURRENCE, CHANGES_: CHANGES,
+}  # fmt: skip
 _MEASURED: Final[Mapping[str, Callable[[str, str, Row, Sequence[str], str], list[Event]]]] = {
     "dataset": dataset, "shape": shape, "job": shape, "log": log, "quality": quality,
 }  # fmt: skip

@@ -14,10 +14,12 @@ from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
 
 from headwater.pipeline.query_log.events import FACET_OF, LOG_JOB
+from headwater.pipeline.query_log.object_changes import listed
 from headwater.pipeline.query_log.schema import (
     COST,
     DAILY,
     EXECUTIONS,
+    OBJECT_CHANGES,
     PRUNING,
     QUALITY,
     RECURRENCE,
@@ -40,7 +42,7 @@ _PLACED: Final = ["namespace", "shape_id", "place"]
 
 # The tables that runs and measures are published from.
 RUNS_OF: Final = (UNDERSTOOD, SHAPES, EXECUTIONS, DAILY)
-MEASURES_OF: Final = (UNDERSTOOD, SHAPES, DAILY, USAGE, COST, RECURRENCE, QUALITY, PRUNING)
+MEASURES_OF: Final = (UNDERSTOOD, SHAPES, DAILY, USAGE, COST, RECURRENCE, QUALITY, PRUNING, OBJECT_CHANGES)
 
 ROWS: Final = StructType(
     [
@@ -172,8 +174,11 @@ def _datasets(store: Store) -> DataFrame:
     cost = both.select(
         "namespace", "name", F.struct(F.lit("table").alias("grain"), *_SPENT, "share", "keep_month").alias("cost")
     )
-    told = usage.join(cost, ["namespace", "name"], "full").join(pruning, ["namespace", "name"], "full")
-    return _rows(told, "dataset", "name", F.struct("usage", "cost", "pruning"), ["usage", "cost", "pruning"])
+    told = usage
+    for more in (cost, pruning, listed(store.read(OBJECT_CHANGES))):
+        told = told.join(more, ["namespace", "name"], "full")
+    parts = ["usage", "cost", "pruning", "changes"]
+    return _rows(told, "dataset", "name", F.struct(*parts), parts)
 
 
 def _shapes(store: Store) -> DataFrame:

@@ -1,11 +1,12 @@
 """One text read at one place: what it reads and writes, which column feeds which; and a limit to how long that may take. Knows no Spark."""
 
 import contextlib
+import re
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -18,6 +19,7 @@ from headwater.pipeline.query_log.standins import called, settled
 
 if TYPE_CHECKING:
     from headwater.columns.result import TableName
+    from headwater.model.names import DatasetName
 
 SECONDS: Final = 10.0
 """The time limit for reading one text."""
@@ -146,7 +148,7 @@ def understood(
                 (one.namespace, one.name) for one in (names(table, dialect, namespace) for table in whole.writes)
             )
         ),
-        _encoded(told),
+        _encoded(told, _object_changes(found, own, text, dialect, namespace)),
         sum(len(one.unresolved) for one in found),
         tuple(dict.fromkeys(words[:WARNING_AT_MOST] for one in (*found, whole) for words in one.warnings))[:_WARNINGS],
         temporary,
@@ -275,10 +277,49 @@ def _kind(found: Sequence[Statement]) -> str:
     return [*writing, *reading, found[0].kind][0]
 
 
-def _encoded(told: Facets) -> str:
-    outputs = [
+def _encoded(told: Facets, changes: "Mapping[DatasetName, list[dict[str, Any]]]") -> str:
+    """JSON of the outputs with their facets, and of the objects that a statement changes, with these changes."""
+    outputs: list[dict[str, Any]] = [
         {"namespace": output.namespace, "name": output.name, "facets": bodies}
+        | ({"changes": changes[output]} if output in changes else {})
         for output, bodies in told.outputs.items()
-        if bodies
+        if bodies or output in changes
     ]
+    more = [one for one in changes if one not in told.outputs]
+    outputs += [{"namespace": one.namespace, "name": one.name, "facets": {}, "changes": changes[one]} for one in more]
     return msgspec.json.encode(outputs).decode()
+
+
+_CONDITIONAL: Final = re.compile(r"\bif\s+(?:not\s+)?exists\b", re.IGNORECASE)
+_EDITED: Final = {"ADD": "added", "DROP": "dropped_column", "RENAME": "renamed_column", "RETYPE": "retyped"}
+
+
+def _object_changes(
+    found: Sequence[Statement], own: set["TableName"], text: str, dialect: str, namespace: str
+) -> "Mapping[DatasetName, list[dict[str, Any]]]":
+    """The changes of each object, but for tables of the session. TRUNCATE changes rows, not the object."""
+    made: dict[DatasetName, list[dict[str, Any]]] = {}
+    may = {"conditional": True} if _CONDITIONAL.search(text) else {}
+
+    def note(table: "TableName", action: str, **more: str) -> None:
+        made.setdefault(names(table, dialect, namespace), []).append({"action": action, **more, **may})
+
+    for change in (change for one in found for change in one.changes if change.table not in own):
+        other = names(change.other, dialect, namespace).name if change.other else ""
+        if change.action in _MADE:
+            note(change.table, "created")
+        elif change.action == "DROP":
+            note(change.table, "dropped")
+        elif change.action == "RENAME" and change.other:
+            note(change.table, "renamed_to", other=other)
+            note(change.other, "renamed_from", other=names(change.table, dialect, namespace).name)
+        elif change.action == "SWAP" and change.other:
+            note(change.table, "swapped", other=other)
+            note(change.other, "swapped", other=names(change.table, dialect, namespace).name)
+        elif change.action == "ALTER":
+            for edit in change.edits:
+                to = {"to": edit.to} if edit.to else {}
+                note(change.table, _EDITED.get(edit.action, "altered"), column=edit.column, **to)
+            if not change.edits:
+                note(change.table, "altered")
+    return made

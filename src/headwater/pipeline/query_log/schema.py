@@ -16,6 +16,7 @@ from pyspark.sql.types import (
     DateType,
     DecimalType,
     DoubleType,
+    IntegerType,
     LongType,
     MapType,
     StringType,
@@ -358,24 +359,12 @@ COST: Final = Table(
 RECURRENCE: Final = Table(
     "recurrence",
     _schema(
-        namespace=(TEXT,),
-        shape_id=(TEXT,),
-        **{"class": (TEXT,)},
-        executions=(WHOLE,),
-        period_seconds=WHOLE,
-        runs_per_period=WHOLE,
-        first_at=(TIME,),
-        last_at=(TIME,),
-        expected_next_at=TIME,
-        missing=(WHOLE,),
-        unexpected=(WHOLE,),
-        missing_at=TIMES,
-        unexpected_at=TIMES,
-        retired=(BooleanType(),),
-        confidence=(REAL,),
+        namespace=(TEXT,), shape_id=(TEXT,), **{"class": (TEXT,)}, executions=(WHOLE,), period_seconds=WHOLE, runs_per_period=WHOLE, first_at=(TIME,),
+        last_at=(TIME,), expected_next_at=TIME, missing=(WHOLE,), unexpected=(WHOLE,), missing_at=TIMES, unexpected_at=TIMES,
+        retired=(BooleanType(),), confidence=(REAL,),
     ),
     ("namespace", "shape_id"),
-)
+)  # fmt: skip
 
 CODE: Final = _schema(code=(TEXT,), rows=(WHOLE,))
 
@@ -423,6 +412,15 @@ PRUNING: Final = Table(
     ("namespace", "name"),
 )
 
+# Changes of objects. `action`: created, dropped, renamed_from, renamed_to, swapped (with `other`), added, dropped_column, renamed_column, retyped
+# (`column`, `to`), altered. `step`: its place within the statement. `conditional`: it says IF (NOT) EXISTS, and may have changed nothing.
+OBJECT_CHANGES: Final = Table("object_changes", _schema(
+        namespace=(TEXT,), name=(TEXT,), first_at=(TIME,), last_at=(TIME,), executions=(WHOLE,), step=(IntegerType(),), action=(TEXT,), column=TEXT,
+        to=TEXT, other=TEXT, conditional=BooleanType(), actor=TEXT, actor_kind=TEXT, job_name=TEXT, query_id=(TEXT,), statement=TEXT,
+    ),
+    ("namespace", "name", "query_id", "step"),
+)  # fmt: skip
+
 TABLES: Final = (
     LANDED,
     QUARANTINE,
@@ -441,4 +439,5 @@ TABLES: Final = (
     RECURRENCE,
     QUALITY,
     PRUNING,
+    OBJECT_CHANGES,
 )

@@ -27,6 +27,7 @@ from headwater.pipeline.query_log.edges import column_edges, edges
 from headwater.pipeline.query_log.executions import incoming, merged
 from headwater.pipeline.query_log.following import SESSIONS, following, has_sessions, quarantined
 from headwater.pipeline.query_log.land import CODES, Landed, land
+from headwater.pipeline.query_log.object_changes import object_changes
 from headwater.pipeline.query_log.pruning import pruning
 from headwater.pipeline.query_log.quality import quality
 from headwater.pipeline.query_log.quarantine import quarantine
@@ -39,6 +40,7 @@ from headwater.pipeline.query_log.schema import (
     EDGES,
     EXECUTIONS,
     LANDED,
+    OBJECT_CHANGES,
     PRUNING,
     QUALITY,
     QUARANTINE,
@@ -397,6 +399,9 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
     def quality_of(desk: Desk) -> None:
         desk.replace(QUALITY, quality(desk.read(DAILY), desk.read(STATEMENTS), desk.read(TOLD), desk.read(QUARANTINE)))
 
+    def changed(desk: Desk) -> None:
+        desk.replace(OBJECT_CHANGES, object_changes(desk.read(DAILY), desk.read(UNDERSTOOD), desk.read(SHAPES)))
+
     listed = settings.prices
 
     def sizes(rows: DataFrame) -> DataFrame | None:
@@ -417,6 +422,7 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
         Stage("recurrence", (DAILY,), (RECURRENCE,), rhythms, more=0),
         Stage("quality", (DAILY, STATEMENTS, TOLD, QUARANTINE), (QUALITY,), quality_of, more=0),
         table_stage(PRUNING, advice),
+        Stage(OBJECT_CHANGES.name, (DAILY, UNDERSTOOD, SHAPES), (OBJECT_CHANGES,), changed, more=0),
     )
 
 

@@ -8,7 +8,16 @@ from litestar import Router, get
 from litestar.datastructures import State
 from litestar.params import PathParameter, QueryParameter
 
-from headwater.answer.history import durations, facets, job_versions, receipts, stale_lineage, update_log, versions
+from headwater.answer.history import (
+    durations,
+    facets,
+    job_versions,
+    object_log,
+    receipts,
+    stale_lineage,
+    update_log,
+    versions,
+)
 from headwater.answer.status import freshness
 from headwater.model.moments import aware
 
@@ -130,6 +139,18 @@ async def get_update_log(
     return await update_log.update_log(state.database, node, as_of=aware(as_of), limit=limit, offset=offset)
 
 
+@get("/object-log")
+async def get_object_log(state: State, node: Text, limit: Limit = 100, offset: Offset = 0) -> object_log.ObjectLog:
+    """List the changes of a dataset itself, the latest first: created, altered, renamed, dropped, and by whom."""
+    return await object_log.object_log(state.database, node, limit=limit, offset=offset)
+
+
+@get("/blame")
+async def get_blame(state: State, node: Text, column: OptionalText = None) -> object_log.Blame:
+    """Return the change that made each column of a dataset what it is."""
+    return await object_log.blame(state.database, node, column)
+
+
 @get("/stale-lineage")
 async def get_stale_lineage(state: State) -> stale_lineage.StaleLineage:
     """List producers, syncs and jobs that used to report and do not any more."""
@@ -174,6 +195,8 @@ router = Router(
         slower,
         get_stale_lineage,
         get_update_log,
+        get_object_log,
+        get_blame,
         receipt_list,
         receipt,
     ],

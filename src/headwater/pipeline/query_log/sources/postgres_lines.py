@@ -49,6 +49,10 @@ _DURATION: Final = r"^duration: ([0-9]+(?:\.[0-9]+)?) ms"
 _EXECUTES: Final = r"^execute (?!fetch from )[^:\n]*: "
 # The plan begins with the first line that has a cost; since PostgreSQL 16 the parameters may stand before it.
 _PLAN_TEXT: Final = r"(?s)^plan:\s*Query Text: (.*?)\n(?=Query Parameters: |[^\n]*  \(cost=)"
+# A function whose body is no text (BEGIN ATOMIC, as PostgreSQL's own) has none to log. If its plan reads no table, it is not worth a row; if it does,
+# the row says that something was read that has no name.
+_PLAN_OF_NOTHING: Final = r'(?s)^plan:\s*(?:Query Text: *\n|\{\s*"Query Text": "",)'
+_SCANS: Final = r'(?:Scan (?:using \S+ )?on |ModifyTable|"Relation Name")'
 _PREPARED: Final = r'(?is)^prepare:\s*prepare\s+(?:"[^"]*"|[^\s(]+)\s*(?:\([^)]*\))?\s*as\s+'
 _IDLE: Final = ("IDLE", "IDLE IN TRANSACTION", "PARSE", "BIND", "EXECUTE", "DESCRIBE", "FETCH")
 _SETS_PATH: Final = r"(?is)^\s*(?:/\*.*?\*/\s*)?set\s+(?:session\s+)?search_path\s*(?:=|to\s)\s*([^;]*?)\s*;?\s*$"
@@ -88,6 +92,7 @@ def kind() -> Column:
         F.when(severe & text(F.col("query")).isNotNull(), ERROR)
         .when(severe, None)
         .when(timed & (F.col("body") == ""), ENDS)
+        .when(timed & F.col("body").rlike(_PLAN_OF_NOTHING) & ~F.col("body").rlike(_SCANS), None)
         .when(timed & F.col("body").startswith("plan:"), PLAN)
         .when(timed & speaks, WHOLE)
         .when(speaks, BEGINS)

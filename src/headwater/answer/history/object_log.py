@@ -1,0 +1,259 @@
+"""The log of an object, as `git log` is one of a file: each change once, with its time, its author, its statement, and what was before.
+
+Two sources: statements of query logs (the `headwater_changes` facet of a dataset, under every name that it had), and the schemas that were seen. A
+change of a schema that no statement explains has no author that is known: a function made it, a CASCADE, or a tool outside of the log.
+"""
+
+import datetime as dt
+import itertools
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from headwater.answer.lineage.find import node_row
+from headwater.errors import NotFound
+from headwater.model import facets, measured
+from headwater.model.measured import CHANGES, USAGE, ObjectChange
+from headwater.model.names import DatasetName
+from headwater.model.version import dataset_id
+from headwater.store.database import Connection, Database
+from headwater.store.history import facets as facet_store
+
+SCHEMA: Final = "schema"
+_MOST_NAMES: Final = 20
+_MOST_SCHEMAS: Final = 2_000
+# A pipeline reports the schema that a statement made some time after it.
+_EXPLAINED: Final = dt.timedelta(days=1)
+_COLUMNS: Final = {"added": "add", "dropped_column": "drop", "renamed_column": "rename", "retyped": "retype"}
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One change. `action`: created, replaced, dropped, renamed, swapped, column_added, column_dropped, column_renamed, column_retyped, altered.
+
+    `before`, `after`: names of the object or the column, or types; null where there is none. `times`: it was done so often until `last_at`. `by`: the
+    actor of the log, null if none is known. `source`: `statement`, or `schema` for a change that was seen and whose author is unknown.
+    """
+
+    at: dt.datetime
+    action: str
+    object: str
+    column: str | None
+    before: str | None
+    after: str | None
+    by: str | None
+    kind: str | None
+    job: str | None
+    statement: str | None
+    query: str | None
+    times: int
+    last_at: dt.datetime
+    source: str
+
+
+class ObjectLog(msgspec.Struct, frozen=True):
+    """The changes of a dataset, the latest first. `names`: those that it had, followed through renames. `left_out`: older statements not listed."""
+
+    dataset: str
+    names: list[str]
+    total: int
+    changes: list[Change]
+    left_out: int
+
+
+class Blamed(msgspec.Struct, frozen=True):
+    """A column as it is now, and the change that made it so; null if no log and no schema shows one."""
+
+    column: str
+    type: str | None
+    change: Change | None
+
+
+class Blame(msgspec.Struct, frozen=True):
+    dataset: str
+    columns: list[Blamed]
+
+
+async def object_log(database: Database, node: str, *, limit: int = 100, offset: int = 0) -> ObjectLog:
+    """Return the changes of a dataset, by its node id. Raises NotFound."""
+    async with database.snapshot() as connection:
+        row = await node_row(connection, node)
+        names, changes, left_out = await _changes(connection, row.id, DatasetName(row.namespace, row.name))
+    changes.sort(key=lambda one: (one.at, one.column or "", one.action), reverse=True)
+    return ObjectLog(row.node_id, names, len(changes), changes[offset : offset + limit], left_out)
+
+
+async def blame(database: Database, node: str, column: str | None = None) -> Blame:
+    """Return the last change of each column, or of one. Raises NotFound for a column that neither the schema nor a change has."""
+    async with database.snapshot() as connection:
+        row = await node_row(connection, node)
+        _, changes, _ = await _changes(connection, row.id, DatasetName(row.namespace, row.name))
+        body = (await facet_store.of_owners(connection, [row.id], (SCHEMA,))).get(row.id, {}).get(SCHEMA)
+    types = {field.name: field.type for field in facets.schema(body)} if body is not None else {}
+    last = _last_of_columns(changes)
+    whole = next(
+        (one for one in sorted(changes, key=lambda one: one.at, reverse=True) if one.action in {"created", "replaced"}),
+        None,
+    )
+    known = {name.lower(): name for name in (*last, *types)}
+    if column is not None:
+        if column.lower() not in known:
+            raise NotFound(f"{row.node_id} has no column {column!r}", suggestions=sorted(known.values())[:10])
+        known = {column.lower(): known[column.lower()]}
+    found = []
+    for name in known.values():
+        change = last.get(name) or next((one for key, one in last.items() if key.lower() == name.lower()), None)
+        if change is None or (whole is not None and whole.at > change.at and change.source != SCHEMA):
+            change = whole or change
+        found.append(Blamed(name, types.get(name), change))
+    return Blame(row.node_id, found)
+
+
+def _last_of_columns(changes: Iterable[Change]) -> dict[str, Change]:
+    """The last change of each column, by the name that it has after it."""
+    last: dict[str, Change] = {}
+    for one in sorted(changes, key=lambda one: one.at):
+        if one.column is None:
+            continue
+        if one.action == "column_dropped":
+            last.pop(one.column, None)
+        elif one.action == "column_renamed":
+            last.pop(one.column, None)
+            last[one.after or one.column] = one
+        else:
+            last[one.column] = one
+    return last
+
+
+async def _changes(
+    connection: Connection, dataset: uuid.UUID, name: DatasetName
+) -> tuple[list[str], list[Change], int]:
+    """Follow the object through its names; return them, the newest first, with the changes and how many are left out."""
+    names, found, left_out = [name.name], list[Change](), 0
+    at: uuid.UUID | None = dataset
+    until = dt.datetime.max.replace(tzinfo=dt.UTC)
+    while at is not None and len(names) <= _MOST_NAMES:
+        bodies = (await facet_store.of_owners(connection, [at], (CHANGES, USAGE))).get(at, {})
+        body, usage = bodies.get(CHANGES), bodies.get(USAGE)
+        used_from = measured.usage(usage).first_seen_at if usage is not None else None
+        told = measured.object_changes(body) if body is not None else measured.ObjectChanges()
+        left_out += told.left_out
+        own, before = fold_changes(names[-1], told.items, until, used_from)
+        seen = [] if len(names) > 1 else await _schemas(connection, at, names[-1])
+        found += [*own, *unexplained(seen, own)]
+        at = None
+        if before is not None and before.before and before.before not in names:
+            names.append(before.before)
+            until = before.at
+            at = dataset_id(DatasetName(name.namespace, before.before))
+    return names, found, left_out
+
+
+def fold_changes(
+    name: str, items: Sequence[ObjectChange], until: dt.datetime, used_from: dt.datetime | None = None
+) -> tuple[list[Change], Change | None]:
+    """Return the changes of one name before `until`, in order, and the renaming that gave it the name, if its life began so.
+
+    A conditional statement changed nothing where the object was (CREATE) or was not (DROP) there already. What was there before a renaming or a
+    creation belongs to another object of that name. `used_from`: when a statement first read or wrote it: it may be older than the log.
+    """
+    found: list[Change] = []
+    exists: bool | None = None
+    origin: Change | None = None
+    for one in sorted(items, key=lambda one: one.first_at):
+        if one.first_at >= until:
+            break
+        if one.action == "created":
+            if one.conditional and exists:
+                continue
+            replaces = exists is True or one.executions > 1
+            change = _change(name, one, "replaced" if replaces and exists else "created")
+            exists = True
+            if not replaces:
+                origin = None
+        elif one.action == "dropped":
+            was_there = exists if exists is not None else used_from is not None and used_from < one.first_at
+            if one.conditional and not was_there:
+                continue
+            change, exists = _change(name, one, "dropped", before=name), False
+        elif one.action == "renamed_from":
+            change, exists = _change(name, one, "renamed", before=one.other, after=name), True
+            origin = change
+        elif one.action == "renamed_to":
+            # A change of the object under its next name: it is told there.
+            exists = False
+            continue
+        elif one.action == "swapped":
+            change = _change(name, one, "swapped", before=one.other, after=name)
+        elif one.action in _COLUMNS:
+            change = _of_column(name, one)
+        else:
+            change = _change(name, one, "altered")
+        found.append(change)
+    return found, origin
+
+
+def _change(
+    name: str,
+    one: ObjectChange,
+    action: str,
+    *,
+    before: str | None = None,
+    after: str | None = None,
+    column: str | None = None,
+) -> Change:
+    return Change(
+        one.first_at, action, name, column, before, after, one.actor, one.actor_kind, one.job_name, one.statement, one.query_id, one.executions,
+        one.last_at or one.first_at, "statement",
+    )  # fmt: skip
+
+
+def _of_column(name: str, one: ObjectChange) -> Change:
+    what = _COLUMNS[one.action]
+    before = None if what == "add" else one.column if what in {"drop", "rename"} else None
+    after = one.to if what in {"rename", "retype"} else one.column if what == "add" else None
+    words = {"add": "column_added", "drop": "column_dropped", "rename": "column_renamed", "retype": "column_retyped"}
+    return _change(name, one, words[what], before=before, after=after, column=one.column)
+
+
+async def _schemas(connection: Connection, dataset: uuid.UUID, name: str) -> list[Change]:
+    """The differences between the schemas that were seen, in order."""
+    past = [one for one in await facet_store.history(connection, dataset, SCHEMA, _MOST_SCHEMAS) if not one.deleted]
+    found: list[Change] = []
+    ordered = sorted(past, key=lambda one: one.first_at)
+    for old, new in itertools.pairwise(ordered):
+        was, now = ({field.name: field.type for field in facets.schema(one.body)} for one in (old, new))
+        for column in sorted(was.keys() | now.keys()):
+            if column not in was:
+                found.append(_seen(name, new.first_at, "column_added", column, None, now[column]))
+            elif column not in now:
+                found.append(_seen(name, new.first_at, "column_dropped", column, was[column], None))
+            elif (was[column] or "").lower() != (now[column] or "").lower():
+                found.append(_seen(name, new.first_at, "column_retyped", column, was[column], now[column]))
+    return found
+
+
+def _seen(name: str, at: dt.datetime, action: str, column: str, before: str | None, after: str | None) -> Change:
+    return Change(at, action, name, column, before, after, None, None, None, None, None, 1, at, SCHEMA)
+
+
+def unexplained(seen: Iterable[Change], told: Sequence[Change]) -> list[Change]:
+    """Return the changes that a schema shows and no statement of the day before it does. A new object explains its columns."""
+
+    def is_explained(one: Change) -> bool:
+        for other in told:
+            if not timedelta_between(other, one):
+                continue
+            if other.action in {"created", "replaced", "renamed", "swapped"}:
+                return True
+            if (one.column or "").lower() in {(other.column or "").lower(), (other.after or "").lower()}:
+                return True
+        return False
+
+    return [one for one in seen if not is_explained(one)]
+
+
+def timedelta_between(told: Change, seen: Change) -> bool:
+    """Return whether a statement may be why a schema was seen as it is: it ran within the day before."""
+    return seen.at - _EXPLAINED <= told.last_at and told.at <= seen.at
