@@ -30,9 +30,13 @@ def reached(client: Client, name: str, direction: str, field: str | None = None)
 
 def column_ends(client: Client, name: str, field: str, direction: str) -> set[tuple[str, str]]:
     """Return the columns that the column edges of an answer about one column mention, without that column."""
-    answer = client.get(
+    reply = client.get(
         "/api/v2/lineage", node=f"dataset:file:{name}", direction=direction, depth=50, field=field, columns="true"
-    ).json()
+    )
+    if reply.status_code == 404:
+        # The dataset has columns, and this is none of them.
+        return set()
+    answer = reply.json()
     near, far = ("target", "source") if direction == "upstream" else ("source", "target")
     met, waiting = set(), {(name, field)}
     ways: dict[tuple[str, str | None], set[tuple[str, str | None]]] = {}
@@ -254,7 +258,12 @@ def test_every_dataset_reaches_what_reaches_it(client: Client, seed: int) -> Non
 @pytest.mark.parametrize("ends", [column_ends, marquez_ends], ids=["v2", "v1"])
 def test_every_column_reaches_what_reaches_it(client: Client, seed: int, ends: Ends) -> None:
     send(client, *random_events(random.Random(seed), schemas=1))
-    places = set(product(datasets(client), FIELDS))
+    known = datasets(client)
+    places = {
+        (name, field)
+        for name, field in product(known, FIELDS)
+        if client.get("/api/v2/lineage", node=f"dataset:file:{name}", field=field).status_code == 200
+    }
     up = {(a, b) for b in places for a in ends(client, *b, "upstream") & places}
     down = {(a, b) for a in places for b in ends(client, *a, "downstream") & places}
     assert up == down

@@ -47,11 +47,12 @@ class JobTable(msgspec.Struct, frozen=True):
 
 
 class JobText(msgspec.Struct, frozen=True):
-    """A job's SQL, and the datasets it touches. `written`: those of them that it writes."""
+    """A job's SQL, and the datasets it touches. `read`, `written`: those of them that it reads and writes."""
 
     query: str
     dialect: str
     tables: tuple[JobTable, ...]
+    read: frozenset[uuid.UUID]
     written: frozenset[uuid.UUID]
 
 
@@ -143,19 +144,18 @@ async def job_texts(connection: Connection, jobs: Collection[uuid.UUID], moment:
     chosen = sorted(texts)[:_MOST_JOBS]
     if not chosen:
         return {}
-    touched: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
-    written: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
-    for direction in ("in", "out"):
+    sides: dict[str, dict[uuid.UUID, set[uuid.UUID]]] = {"in": defaultdict(set), "out": defaultdict(set)}
+    for direction, touched in sides.items():
         for edge in await edge_store.at_jobs(connection, chosen, direction, moment):
             touched[edge.job].add(edge.dataset)
-            if direction == "out":
-                written[edge.job].add(edge.dataset)
-    tables = await load_tables(connection, {id_ for ids in touched.values() for id_ in ids}, moment)
+    ids = {id_ for touched in sides.values() for some in touched.values() for id_ in some}
+    tables = await load_tables(connection, ids, moment)
     found = {}
     for job in chosen:
         query, dialect = texts[job]
-        mine = tuple(tables[id_] for id_ in sorted(touched[job]) if id_ in tables)
-        found[job] = JobText(query, dialect or guess_dialect(mine), mine, frozenset(written[job]))
+        read, written = frozenset(sides["in"][job]), frozenset(sides["out"][job])
+        mine = tuple(tables[id_] for id_ in sorted(read | written) if id_ in tables)
+        found[job] = JobText(query, dialect or guess_dialect(mine), mine, read, written)
     return found
 
 
@@ -305,7 +305,8 @@ def _edges_of(work: _Work) -> list[ColumnEdge]:
 
 def _edges(work: _Work, target: uuid.UUID, field: str, one: Any) -> Iterable[ColumnEdge]:
     source = match_table(one.table, work.text.tables)
-    if source is None or one.field == "*":
+    # What the job is not known to read would be found upstream of its output, and the output not downstream of it.
+    if source is None or source.id not in work.text.read or one.field == "*":
         return
     for kind in one.transformations:
         words = f"from {one.path} in it" if one.path else None

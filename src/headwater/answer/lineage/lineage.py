@@ -8,7 +8,7 @@ which output, the walk goes only those ways (OpenLineage's rule of precedence).
 import datetime as dt
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -199,7 +199,7 @@ async def lineage_in(connection: Connection, question: Question) -> Lineage:
     walk.cut()
     columns = await _columns(walk) if question.columns or question.field else []
     if question.field is not None:
-        columns = _narrowed(walk, row, await _column(connection, row, question.field), columns)
+        columns = _narrowed(walk, row, await _column(connection, row, question.field, columns), columns)
     nodes = await node.load(connection, walk.hops.keys(), moment.as_of)
     merged = await walk.merge_names(nodes)
     nodes = {id_: one for id_, one in nodes.items() if id_ not in merged}
@@ -246,10 +246,15 @@ async def _columns(walk: Walk) -> list[ColumnEdge]:
     ]
 
 
-async def _column(connection: Connection, row: NodeRow, field: str) -> str:
-    """The column of the start, as it was reported. NotFound if others are and it is not."""
+async def _column(connection: Connection, row: NodeRow, field: str, columns: Iterable[ColumnEdge]) -> str:
+    """The column of the start, as it was reported or as SQL names it. NotFound if others are and it is not."""
     known = (await named_columns(connection, [row.id])).get(row.id)
-    return match_column(field, known, row.node_id) if known else field
+    if not known:
+        return field
+    ends = {(edge.source, edge.source_field) for edge in columns} | {
+        (edge.target, edge.target_field) for edge in columns
+    }
+    return match_column(field, known | {name for id_, name in ends if id_ == row.id and name}, row.node_id)
 
 
 def _narrowed(walk: Walk, row: NodeRow, field: str, columns: list[ColumnEdge]) -> list[ColumnEdge]:

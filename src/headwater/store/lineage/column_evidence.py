@@ -63,8 +63,10 @@ async def load(connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.U
         connection, {row[1] for row in rows} | {source for one in made.values() for source in one.sources}
     )
     found: dict[uuid.UUID, dict[uuid.UUID, FieldSet]] = {}
-    for _job, target, set_id, _origin in rows:
-        found.setdefault(canonical.get(target) or target, {})[set_id] = made[set_id]
+    for job, target, set_id, _origin in rows:
+        # A dataset that declares lineage from itself: no job is there to read it.
+        one = _without(made[set_id], target) if job == target else made[set_id]
+        found.setdefault(canonical.get(target) or target, {})[set_id] = one
     return Evidence({target: list(sets.values()) for target, sets in found.items()}, canonical)
 
 
@@ -76,6 +78,15 @@ async def _field_sets(connection: Connection, ids: set[uuid.UUID]) -> dict[uuid.
         for id_, edges in (await column_sets.load(connection, missing)).items():
             _made[id_] = found[id_] = _field_set(edges)
     return found
+
+
+def _without(one: FieldSet, source: uuid.UUID) -> FieldSet:
+    """Return the set without what this dataset feeds."""
+    if source not in one.sources:
+        return one
+    place = one.sources.index(source)
+    feeds = {field: tuple(each for each in told if each[0] != place) for field, told in one.feeds.items()}
+    return FieldSet(one.sources, feeds, (*one.fed[:place], {}, *one.fed[place + 1 :]))
 
 
 def add_edges(evidence: Evidence, edges: Iterable[ColumnEdge]) -> None:
