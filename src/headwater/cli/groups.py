@@ -13,6 +13,7 @@ GROUPS = {
     "Understand": (
         "why",
         "whatif",
+        "order",
         "review",
         "usage",
         "cost",

@@ -26,6 +26,7 @@ from headwater.cli.lineage import (
     runs,
     search,
     sources,
+    task_order,
     trace,
     why,
 )
@@ -113,6 +114,7 @@ program.command("diff")(graph.diff)
 program.command("trace", hidden=True)(trace.trace)
 program.command("paths", hidden=True)(graph.paths)
 program.command("whatif")(whatif)
+program.command("order")(task_order.order)
 program.add_typer(privacy, name="privacy")
 program.command("review")(review)
 

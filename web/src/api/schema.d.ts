@@ -1130,6 +1130,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/task-order": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** AskTaskOrder */
+        post: operations["ApiV2TaskOrderAskTaskOrder"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/groups": {
         parameters: {
             query?: never;
@@ -2766,6 +2783,15 @@ export interface components {
             p99: number;
             max: number;
         };
+        /** Dependency */
+        Dependency: {
+            writer: string;
+            reader: string;
+            datasets: string[];
+            runs: number;
+            lucky: number;
+            races: components["schemas"]["Race"][];
+        };
         /** DescriptionBody */
         DescriptionBody: {
             text: string;
@@ -3730,6 +3756,11 @@ export interface components {
         NearMisses: {
             near_misses: components["schemas"]["NearMiss"][];
         };
+        /** Needless */
+        Needless: {
+            before: string;
+            after: string;
+        };
         /** NeighbouringGroup */
         NeighbouringGroup: {
             value: string;
@@ -4209,14 +4240,13 @@ export interface components {
             blocked_total: number;
             blocked: components["schemas"]["Blocked"][];
         };
-        /** Question */
-        Question: {
-            sql?: string | null;
-            /** @default  */
-            dialect: string;
-            drop?: string | null;
-            rename?: string | null;
-            retype?: string | null;
+        /** Race */
+        Race: {
+            run: string;
+            lucky: boolean;
+            written_at: string | null;
+            /** Format: date-time */
+            read_at: string;
         };
         /** ReadInstances */
         ReadInstances: {
@@ -5100,6 +5130,16 @@ export interface components {
             before: string;
             restore: components["schemas"]["Restoring"][];
         };
+        /** TaskOrder */
+        TaskOrder: {
+            dag: string;
+            tasks: number;
+            missing: components["schemas"]["Dependency"][];
+            backward: components["schemas"]["Dependency"][];
+            needless: components["schemas"]["Needless"][];
+            unreported: string[];
+            undeclared: string[];
+        };
         /** Texts */
         Texts: {
             texts: string[];
@@ -5877,6 +5917,13 @@ export interface components {
             total: number;
             sources: components["schemas"]["lineage_sources_Source"][];
         };
+        /** Question */
+        lineage_task_order_Question: {
+            node: string;
+            tasks?: {
+                [key: string]: string[];
+            } | null;
+        };
         /** Datasets */
         marquez_shapes_Datasets: {
             datasets: components["schemas"]["Dataset"][];
@@ -6096,6 +6143,15 @@ export interface components {
             reads: number;
             last_read_at: string | null;
         };
+        /** Question */
+        whatif_changes_Question: {
+            sql?: string | null;
+            /** @default  */
+            dialect: string;
+            drop?: string | null;
+            rename?: string | null;
+            retype?: string | null;
+        };
         Problem: {
             /** @description The kind of the error, which never changes. */
             code: string;
@@ -6191,6 +6247,7 @@ export type Declared = components['schemas']['Declared'];
 export type DefinedTag = components['schemas']['DefinedTag'];
 export type DefinedTags = components['schemas']['DefinedTags'];
 export type Delay = components['schemas']['Delay'];
+export type Dependency = components['schemas']['Dependency'];
 export type DescriptionBody = components['schemas']['DescriptionBody'];
 export type Difference = components['schemas']['Difference'];
 export type Differing = components['schemas']['Differing'];
@@ -6299,6 +6356,7 @@ export type NamespaceBody = components['schemas']['NamespaceBody'];
 export type Namespaces = components['schemas']['Namespaces'];
 export type NearMiss = components['schemas']['NearMiss'];
 export type NearMisses = components['schemas']['NearMisses'];
+export type Needless = components['schemas']['Needless'];
 export type NeighbouringGroup = components['schemas']['NeighbouringGroup'];
 export type NeverEnded = components['schemas']['NeverEnded'];
 export type NewIncident = components['schemas']['NewIncident'];
@@ -6351,7 +6409,7 @@ export type Producer = components['schemas']['Producer'];
 export type ProducerView = components['schemas']['ProducerView'];
 export type Producers = components['schemas']['Producers'];
 export type Pruning = components['schemas']['Pruning'];
-export type Question = components['schemas']['Question'];
+export type Race = components['schemas']['Race'];
 export type ReadInstances = components['schemas']['ReadInstances'];
 export type ReadView = components['schemas']['ReadView'];
 export type ReadingDashboard = components['schemas']['ReadingDashboard'];
@@ -6434,6 +6492,7 @@ export type TaggedGroup = components['schemas']['TaggedGroup'];
 export type Tags = components['schemas']['Tags'];
 export type TakenIn = components['schemas']['TakenIn'];
 export type TakenItem = components['schemas']['TakenItem'];
+export type TaskOrder = components['schemas']['TaskOrder'];
 export type Texts = components['schemas']['Texts'];
 export type TimelineEntry = components['schemas']['TimelineEntry'];
 export type Took = components['schemas']['Took'];
@@ -6506,6 +6565,7 @@ export type LineageCatalogVersion = components['schemas']['lineage_catalog_Versi
 export type LineageRunsRun = components['schemas']['lineage_runs_Run'];
 export type LineageSourcesSource = components['schemas']['lineage_sources_Source'];
 export type LineageSourcesSources = components['schemas']['lineage_sources_Sources'];
+export type LineageTaskOrderQuestion = components['schemas']['lineage_task_order_Question'];
 export type MarquezShapesDatasets = components['schemas']['marquez_shapes_Datasets'];
 export type MarquezShapesJob = components['schemas']['marquez_shapes_Job'];
 export type MarquezShapesJobs = components['schemas']['marquez_shapes_Jobs'];
@@ -6526,6 +6586,7 @@ export type StatusSuspectsSuspects = components['schemas']['status_suspects_Susp
 export type UsageQualityQuality = components['schemas']['usage_quality_Quality'];
 export type UsageQualitySource = components['schemas']['usage_quality_Source'];
 export type UsageUsageReader = components['schemas']['usage_usage_Reader'];
+export type WhatifChangesQuestion = components['schemas']['whatif_changes_Question'];
 export type Problem = components['schemas']['Problem'];
 export type MarquezError = components['schemas']['MarquezError'];
 export type $defs = Record<string, never>;
@@ -8425,7 +8486,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Question"];
+                "application/json": components["schemas"]["whatif_changes_Question"];
             };
         };
         responses: {
@@ -8436,6 +8497,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WhatIf"];
+                };
+            };
+        };
+    };
+    ApiV2TaskOrderAskTaskOrder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["lineage_task_order_Question"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskOrder"];
                 };
             };
         };
