@@ -11,6 +11,11 @@ test("alone, the last segment is the name", () => {
   expect(labels("job:flights:clean-flights.flights")).toEqual(["clean-flights.flights"]);
 });
 
+test("a number alone is no name", () => {
+  expect(labels("dataset:metabase:dashboard/7", "dataset:lake:sales/2024")).toEqual(["dashboard/7", "sales/2024"]);
+  expect(labels("dataset:file:7")).toEqual(["file:7"]);
+});
+
 test("as many segments as set a name apart", () => {
   expect(
     labels("dataset:file:/data/raw/flights", "dataset:file:/data/clean/flights", "dataset:file:/data/clean/weather"),

@@ -47,7 +47,10 @@ function candidate({ id, label }: Named): Candidate {
   const text = bareName(id).replace(/\/+$/, "");
   const wanted = label?.replace(/\/+$/, "");
   const from = wanted && text.endsWith(wanted) ? text.length - wanted.length : lastSegment(text, id.startsWith("job:"));
-  return { id, kind: id.slice(0, id.indexOf(":")), text, from, dots: text[from - 1] === "." };
+  const one = { id, kind: id.slice(0, id.indexOf(":")), text, from, dots: text[from - 1] === "." };
+  // A number alone names nothing: `dashboard/7`, not `7`.
+  if (/^\d+$/.test(text.slice(from))) extend(one);
+  return one;
 }
 
 function lastSegment(text: string, job: boolean): number {

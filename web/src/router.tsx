@@ -147,6 +147,12 @@ const trace = createRoute({
   validateSearch: search.trace,
   component: lazyRouteComponent(() => import("./pages/trace/trace-page.tsx"), "TracePage"),
 });
+const privacy = createRoute({
+  getParentRoute: under,
+  path: "/privacy",
+  validateSearch: search.privacy,
+  component: lazyRouteComponent(() => import("./pages/privacy/privacy-page.tsx"), "PrivacyPage"),
+});
 const events = createRoute({
   getParentRoute: under,
   path: "/events/{-$tab}",
@@ -185,6 +191,7 @@ export const router = createRouter({
     usage,
     whatif,
     trace,
+    privacy,
     events,
     receipt,
     settings,

@@ -158,6 +158,7 @@ export const whatif = (raw: Raw) =>
     sql: text(raw.sql),
     dialect: text(raw.dialect),
   });
+export const privacy = (raw: Raw) => some({ tag: text(raw.tag) });
 export const trace = (raw: Raw) => some({ id: text(raw.id) });
 export const events = (raw: Raw) =>
   some({

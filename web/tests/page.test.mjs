@@ -72,6 +72,10 @@ const PAGES = {
   pruning: "usage/pruning",
   quality: "usage/quality",
   "what if": `whatif?of=${encodeURIComponent("dataset:postgres://site:5432:site.public.clicks.session")}`,
+  privacy: "privacy",
+  dashboards: "catalogue/dashboards",
+  "dead letters": "events/dead-letters",
+  server: "settings/server",
   trace: "trace",
   events: "events",
   doctor: "events/doctor",
@@ -111,7 +115,19 @@ const KINDS = new Set([
     "incidents",
     "an incident",
   ],
-  ...["why", "what if", "plans", "usage", "trace", "events", "settings", "a failed run", "an edge", "a team"],
+  ...[
+    "why",
+    "what if",
+    "privacy",
+    "plans",
+    "usage",
+    "trace",
+    "events",
+    "settings",
+    "a failed run",
+    "an edge",
+    "a team",
+  ],
 ]);
 const isAsked = (name) => process.env.SUITE_SCALE === "full" || KINDS.has(name);
 
@@ -214,6 +230,44 @@ describe("what if", () => {
     },
     { expected: ["404"] },
   );
+});
+
+describe("privacy", () => {
+  onPage("from a tag to its columns, how hidden they are, and who reads them", async (page, open) => {
+    await open("privacy");
+    const columns = page.getByRole("table", { name: "Columns that carry it" });
+    const row = (name) => columns.getByRole("row").filter({ has: page.getByRole("link", { name, exact: true }) });
+    assert.match(await row("clicks.session").innerText(), /tagged here/);
+    assert.match(
+      await row("sessions.session").innerText(),
+      /plain[\s\S]*clicks\.session → sessionize → sessions\.session/,
+    );
+    assert.match(await row("sessions.step").innerText(), /only aggregated/);
+    assert.match(await page.getByRole("table", { name: "Datasets" }).innerText(), /sessions\s+\d\s+ben, team web/);
+    await page.getByRole("table", { name: "Readers" }).getByRole("link", { name: "sessionize" }).waitFor();
+    await page.getByLabel("Tag").fill("nothing");
+    await page.keyboard.press("Enter");
+    await page.getByText("No column carries nothing").waitFor();
+    await page.goBack();
+    await row("sessions.session").getByRole("link").first().click();
+    await page.waitForURL(/columns\/.*sessions\/session/);
+  });
+});
+
+describe("dashboards", () => {
+  onPage("are listed by their titles with what they show, and lead to their lineage", async (page, open) => {
+    await open("catalogue/dashboards");
+    const row = page.getByRole("row").filter({ hasText: "Funnel, this week" });
+    await row.getByText("late").waitFor();
+    assert.match(await row.innerText(), /dashboard\s+metabase\s+funnel\s+cleo, team growth\s+late/);
+    await page.getByLabel("Part of a title").fill("no such");
+    await page.getByText("No dashboard is like this").waitFor();
+    await page.getByLabel("Part of a title").fill("funnel");
+    await row.getByRole("link", { name: "Funnel, this week" }).click();
+    await page.getByRole("link", { name: "Lineage", exact: true }).last().click();
+    await settled(page);
+    assert.ok((await cards(page)).includes("funnel"));
+  });
 });
 
 describe("what may be removed", () => {

@@ -135,7 +135,23 @@ const python = (version) => ({ processing_engine: facet({ name: "python", versio
 export function clicks() {
   const web = (name, facets) => table(name, ["session", "step", "at"], facets, "postgres://site:5432");
   const raw = web("site.public.clicks", named(null, ["team", "web"]));
-  const sessions = web("site.public.sessions", named("ben", ["team", "web"], ["product", "funnel"]));
+  // Whose session it was: a column that says something of a person, and its copy downstream.
+  raw.facets.tags.tags.push({ key: "pii", value: "true", source: "seed", field: "session" });
+  const from = (field, subtype) => ({
+    namespace: raw.namespace,
+    name: raw.name,
+    field,
+    transformations: [{ type: "DIRECT", subtype }],
+  });
+  const sessions = web("site.public.sessions", {
+    ...named("ben", ["team", "web"], ["product", "funnel"]),
+    columnLineage: facet({
+      fields: {
+        session: { inputFields: [from("session", "IDENTITY")] },
+        step: { inputFields: [from("session", "AGGREGATION")] },
+      },
+    }),
+  });
   const funnel = web("site.public.funnel", named("cleo", ["team", "growth"], ["product", "funnel"]));
   const dashboard = {
     namespace: "metabase",

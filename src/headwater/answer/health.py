@@ -33,12 +33,22 @@ class Counts(msgspec.Struct):
     runs: int
 
 
+class RetentionDays(msgspec.Struct, frozen=True):
+    """The days for which each kind of record is stored; null: for ever."""
+
+    events: int | None = None
+    runs: int | None = None
+    warnings: int | None = None
+    audit: int | None = None
+
+
 class Status(msgspec.Struct):
     version: str
     started_at: dt.datetime
     database: DatabaseHealth
     events: EventTotals
     counts: Counts
+    retention: RetentionDays
 
 
 class NearMiss(msgspec.Struct):
@@ -90,9 +100,11 @@ async def near_misses(database: Database) -> NearMisses:
         return NearMisses([NearMiss(read, written) for read, written in await node_store.near_misses(connection)])
 
 
-async def status(database: Database) -> Status:
+async def status(database: Database, retention: RetentionDays) -> Status:
     async with database.connection() as connection:
         version, size = await server_store.about(connection)
         total, last = await event_store.totals(connection)
         counts = await node_store.counts(connection)
-    return Status(__version__, _STARTED, DatabaseHealth(True, version, size), EventTotals(total, last), Counts(*counts))
+    return Status(
+        __version__, _STARTED, DatabaseHealth(True, version, size), EventTotals(total, last), Counts(*counts), retention
+    )

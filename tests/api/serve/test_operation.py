@@ -336,7 +336,7 @@ def test_no_error_says_anything_of_the_inside(
 ) -> None:
     from headwater.answer import health
 
-    async def broken(_database: Any) -> Any:
+    async def broken(_database: Any, _retention: Any) -> Any:
         raise error
 
     monkeypatch.setattr(health, "status", broken)

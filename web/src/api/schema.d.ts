@@ -157,6 +157,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/dashboards": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ListDashboards */
+        get: operations["ApiV2DashboardsListDashboards"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/datasets": {
         parameters: {
             query?: never;
@@ -2548,6 +2565,24 @@ export interface components {
             job: string;
             last_at: string | null;
         };
+        /** DashboardList */
+        DashboardList: {
+            total: number;
+            dashboards: components["schemas"]["DashboardRow"][];
+        };
+        /** DashboardRow */
+        DashboardRow: {
+            id: string;
+            title: string;
+            kind: string;
+            tool: string;
+            owners: string[];
+            teams: string[];
+            reads: string[];
+            jobs: string[];
+            /** Format: date-time */
+            last_seen: string;
+        };
         /** DatabaseHealth */
         DatabaseHealth: {
             ok: boolean;
@@ -4501,6 +4536,13 @@ export interface components {
             highlights: components["schemas"]["Highlight"][];
             score: number;
         };
+        /** RetentionDays */
+        RetentionDays: {
+            events: number | null;
+            runs: number | null;
+            warnings: number | null;
+            audit: number | null;
+        };
         /** Retyped */
         Retyped: {
             column: string;
@@ -5723,6 +5765,7 @@ export interface components {
             database: components["schemas"]["DatabaseHealth"];
             events: components["schemas"]["EventTotals"];
             counts: components["schemas"]["Counts"];
+            retention: components["schemas"]["RetentionDays"];
         };
         /** Version */
         history_versions_Version: {
@@ -6228,6 +6271,8 @@ export type Costing = components['schemas']['Costing'];
 export type Counts = components['schemas']['Counts'];
 export type Coverage = components['schemas']['Coverage'];
 export type Dashboard = components['schemas']['Dashboard'];
+export type DashboardList = components['schemas']['DashboardList'];
+export type DashboardRow = components['schemas']['DashboardRow'];
 export type DatabaseHealth = components['schemas']['DatabaseHealth'];
 export type Dataset = components['schemas']['Dataset'];
 export type DatasetDocument = components['schemas']['DatasetDocument'];
@@ -6435,6 +6480,7 @@ export type Resolution = components['schemas']['Resolution'];
 export type Restored = components['schemas']['Restored'];
 export type Restoring = components['schemas']['Restoring'];
 export type Result = components['schemas']['Result'];
+export type RetentionDays = components['schemas']['RetentionDays'];
 export type Retyped = components['schemas']['Retyped'];
 export type RetypedColumn = components['schemas']['RetypedColumn'];
 export type Rhythm = components['schemas']['Rhythm'];
@@ -6853,6 +6899,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FoundObjects"];
+                };
+            };
+        };
+    };
+    ApiV2DashboardsListDashboards: {
+        parameters: {
+            query?: {
+                q?: string | null;
+                tool?: string | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DashboardList"];
                 };
             };
         };

@@ -27,6 +27,7 @@ const PLACES: readonly Place[] = [
   { icon: "plans", word: "Plans", to: "/plans" },
   { icon: "changes", word: "Changes", to: "/changes" },
   { icon: "usage", word: "Usage", to: "/usage/{-$tab}" },
+  { icon: "privacy", word: "Privacy", to: "/privacy" },
   { icon: "whatif", word: "What if", to: "/whatif" },
   { icon: "trace", word: "Trace", to: "/trace" },
   { icon: "events", word: "Events", to: "/events/{-$tab}", also: ["/receipts"] },

@@ -53,7 +53,7 @@ interface Props<T extends object> {
   children?: ReactNode;
 }
 
-export const PAGE = 50;
+export const PAGE = 100;
 
 export function Table<T extends object>(props: Props<T>) {
   const { columns, rows, state = {}, onState, pageSize = PAGE } = props;

@@ -11,6 +11,7 @@ from headwater.answer.lineage.catalog import contacts_of
 from headwater.answer.status.schedules import of_datasets
 from headwater.answer.whatif.spread import ROWS, Column, Spread
 from headwater.answer.whatif.verdicts import CHANGES, NOTHING, ORDER, Verdict
+from headwater.model.dataset_kind import is_of_bi_tool, kind_of
 from headwater.model.names import short
 from headwater.store.database import Connection
 from headwater.store.history import facets as facet_store
@@ -22,7 +23,6 @@ from headwater.store.usage import askers as asker_store
 from headwater.store.usage.askers import Askers
 
 PERSON: Final = "person"
-_TABLES: Final = frozenset({"", "TABLE", "VIEW", "MATERIALIZED_VIEW", "FILE", "TOPIC", "STREAM", "MODEL"})
 _MOST_REASONS: Final = 5
 
 
@@ -251,8 +251,7 @@ async def dashboards_of(
     rows = await node_store.by_ids(connection, targets)
     for edge in made:
         bodies = told.get(edge.dataset, {})
-        kind = str(_field(bodies.get("datasetType"), "datasetType") or "").upper()
-        if kind not in _TABLES and edge.job in names:
+        if is_of_bi_tool(kind_of(bodies.get("datasetType"))) and edge.job in names:
             add(
                 rows[edge.dataset].node_id,
                 _field(bodies.get("documentation"), "description"),

@@ -1,6 +1,7 @@
 // All that is known, by kind: words and facets narrow it, columns order it, and the list can be taken along.
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { Page } from "../../parts/page.tsx";
+import { Dashboards } from "./dashboards.tsx";
 import { Datasets } from "./datasets.tsx";
 import { Entities } from "./entities.tsx";
 import { Jobs } from "./jobs.tsx";
@@ -14,6 +15,7 @@ const KINDS = [
   ["datasets", "Datasets", Datasets],
   ["jobs", "Jobs", Jobs],
   ["runs", "Runs", Runs],
+  ["dashboards", "Dashboards", Dashboards],
   ["entities", "Schedules", Entities],
   ["sources", "Sources", Sources],
   ["teams", "Teams", Teams],

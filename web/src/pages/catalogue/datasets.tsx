@@ -27,14 +27,18 @@ export function Datasets() {
     { query: { ...narrowed, limit: PAGE, offset: (page - 1) * PAGE } },
     { keep: true },
   );
-  // Counted apart: the rows need not wait for it.
-  const counted = useAsk("/api/v2/datasets", { query: { ...narrowed, facets: true, limit: 0 } }, { keep: true });
+  // Asked after the rows are there: the server answers those first.
+  const counted = useAsk(
+    "/api/v2/datasets",
+    { query: { ...narrowed, facets: true, limit: 0 } },
+    { keep: true, enabled: list.data !== undefined },
+  );
   const rows = list.data?.datasets as DatasetNode[] | undefined;
   useEffect(() => {
     if (rows) remember(rows);
   }, [rows]);
   const [ticked, setTicked] = useState<ReadonlySet<string>>(NONE);
-  const troubles = useTroubles();
+  const troubles = useTroubles(list.data !== undefined);
   const names = useMemo(() => distinguish(rows ?? []), [rows]);
   const columns = useMemo<Column<DatasetNode>[]>(
     () => [

@@ -33,14 +33,18 @@ export function Jobs() {
     { query: { ...narrowed, limit: PAGE, offset: (page - 1) * PAGE } },
     { keep: true },
   );
-  // Counted apart: the rows need not wait for it.
-  const counted = useAsk("/api/v2/jobs", { query: { ...narrowed, facets: true, limit: 0 } }, { keep: true });
+  // Asked after the rows are there: the server answers those first.
+  const counted = useAsk(
+    "/api/v2/jobs",
+    { query: { ...narrowed, facets: true, limit: 0 } },
+    { keep: true, enabled: list.data !== undefined },
+  );
   const rows = list.data?.jobs as JobNode[] | undefined;
   useEffect(() => {
     if (rows) remember(rows);
   }, [rows]);
   const [ticked, setTicked] = useState<ReadonlySet<string>>(NONE);
-  const troubles = useTroubles();
+  const troubles = useTroubles(list.data !== undefined);
   const openKey = open.join("\n");
   const toggle = useCallback(
     (id: string) => {

@@ -8,12 +8,15 @@ from headwater.answer.history import producers
 from headwater.answer.people import identity
 from headwater.api.routes.v2.parameters import Text, Time
 from headwater.model.moments import aware
+from headwater.settings import RetentionSettings
 
 
 @get("/status")
 async def status(state: State) -> health.Status:
-    """Return the state of the database and the log, and counts."""
-    return await health.status(state.database)
+    """Return the state of the database and the log, counts, and how long records are kept."""
+    kept: RetentionSettings = state.settings.retention
+    days = health.RetentionDays(kept.events_days, kept.runs_days, kept.warnings_days, kept.audit_days)
+    return await health.status(state.database, days)
 
 
 @get("/producers")

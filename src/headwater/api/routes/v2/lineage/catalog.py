@@ -8,7 +8,7 @@ from litestar.datastructures import State
 from litestar.params import QueryParameter
 
 from headwater.answer import objects
-from headwater.answer.lineage import catalog, find, lineage_answer, sources
+from headwater.answer.lineage import catalog, dashboards, find, lineage_answer, sources
 from headwater.answer.status import schedule_search, scheduled_dataset
 from headwater.api.routes.v2.parameters import Flag, Limit, Offset, OptionalText, Segment, Text, Time
 from headwater.model.moments import aware
@@ -102,6 +102,14 @@ async def jobs(
     return await catalog.jobs(state.database, listing)
 
 
+@get("/dashboards")
+async def list_dashboards(
+    state: State, q: OptionalText = None, tool: OptionalText = None, limit: Limit = 100, offset: Offset = 0
+) -> dashboards.DashboardList:
+    """List dashboards, charts and questions of BI tools, with the datasets that each shows."""
+    return await dashboards.dashboards(state.database, words=q, tool=tool, limit=limit, offset=offset)
+
+
 @get("/datasets/{namespace:str}/{name:str}")
 async def dataset(
     state: State, namespace: Segment, name: Segment, as_of: Time = None
@@ -116,4 +124,4 @@ async def job(state: State, namespace: Segment, name: Segment, as_of: Time = Non
     return await catalog.job(state.database, unquote(namespace), unquote(name), aware(as_of))
 
 
-handlers = [get_sources, get_search, resolve, get_object, datasets, jobs, dataset, job]
+handlers = [get_sources, get_search, resolve, get_object, list_dashboards, datasets, jobs, dataset, job]
