@@ -1,5 +1,6 @@
 """Instances that one run reports and the steps below it write: a verdict or check on a step, on what it wrote or on a content is one on its instances."""
 
+import json
 from typing import Any
 
 import pytest
@@ -137,6 +138,26 @@ def test_what_was_made_again_is_right(package: Client) -> None:
         "parts": (["2026-01-02"], []),
         "sums": ([], ["2026-W01"]),
     }
+
+
+def test_the_same_content_made_again_was_right_all_along(package: Client) -> None:
+    """Only of a run that began after the cause was fixed, and used nothing wrong: what used the content is right then, and not made again."""
+    id_ = condemn(package, ("RUN", RUN.format(11)))["id"]
+    body = json.dumps({"at": at(500)}).encode()
+    assert package.post(f"/api/v2/incidents/{id_}/fix", body, content_type="application/json").status_code == 200
+
+    def wrong() -> set[tuple[str, str | None]]:
+        return written(incident(package, id_)["reads"])
+
+    send(package, step(81, "day", ["/monday"], [version("/parts", 2)], 400, above=8))
+    assert wrong() == MADE
+    send(package, run_event("COMPLETE", 91, "copy", [version("/sums", 101)], [version("/parts", 2)], at=at(550)))
+    assert wrong() >= MADE
+    send(package, step(82, "day", ["/monday"], [version("/parts", 2)], 600, above=8))
+    produced(package, "parts", 8, "2026-01-02", fingerprint=named(2))
+    shown = incident(package, id_)
+    assert (written(shown["reads"]), shown["incident"]["versions"], shown["incident"]["wrong"]) == (set(), 0, 0)
+    assert shown["incident"]["mended"]
 
 
 def test_an_instance_that_was_wrong_is_nothing_to_go_back_to(package: Client) -> None:

@@ -171,7 +171,7 @@ async def _reads(
         return None
     elsewhere = load_wrong_versions if entities is not None else None
     instances = await load_wrong_instances(connection, one, rows)
-    return await of_incident(connection, origins, instances, entities, elsewhere)
+    return await of_incident(connection, origins, instances, entities, fixed_at=one.fixed_at, elsewhere=elsewhere)
 
 
 def _of(held: StoredDeclarations, name: str, some: dict[Kind, Ordinals]) -> OfEntity:

@@ -8,6 +8,7 @@ Computed anew for each question, so what a later run mended is no longer wrong.
 """
 
 import contextlib
+import datetime as dt
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -45,7 +46,7 @@ class Search:
     """A spread that can be asked to go on from further runs: those that made instances which are wrong by their schedule. `begin` comes first.
 
     `by_schedule`: of a run that made several instances, or read a version that holds right ones too, its schedule says which of them used what; the
-    caller adds these by `condemn_makers`, and then calls `settle`.
+    caller adds these by `condemn_makers`, and then calls `settle`. `right`: versions that are not wrong, by any run.
     """
 
     _connection: Connection
@@ -53,8 +54,14 @@ class Search:
     _pairs: InstancePairs
     _makers: WrongMakers
 
-    def __init__(self, *, by_schedule: bool = False, elsewhere: WrongElsewhere | None = None) -> None:
-        self._by_schedule, self._elsewhere = by_schedule, elsewhere
+    def __init__(
+        self,
+        *,
+        by_schedule: bool = False,
+        elsewhere: WrongElsewhere | None = None,
+        right: frozenset[Place] = frozenset(),
+    ) -> None:
+        self._by_schedule, self._elsewhere, self._right = by_schedule, elsewhere, right
         # All readers, and those that used a wrong column: the same if whole versions are wrong.
         self._reached = self.found = Spread()
         self._of_columns: dict[RunKey | Place, Columns] = {}
@@ -236,6 +243,12 @@ class Search:
         for each in some:
             self._of_columns[each] = both(self._of_columns.get(each, frozenset()), wrong)
 
+    async def made_again(self, since: dt.datetime) -> set[Place]:
+        """The places found whose content a run wrote again that began then or later, and is not wrong."""
+        places = {place.version: place for place in self.found.places if place.version is not None}
+        ids = await store.made_again(self._connection, places.keys(), since, {key.run for key in self.found.runs})
+        return {places[id_] for id_ in ids}
+
     async def settle(self) -> None:
         """Add the readers whose schedules were to say which of their instances used what is wrong, and say of none."""
         await self._go_on({run: why for run, why in self._waiting.items() if run not in self._reached.runs}, {})
@@ -277,7 +290,9 @@ class Search:
             self._reached.runs |= new_runs
             places = places | await self._written(new_runs)
             new_places = {
-                at: why for at, why in places.items() if at not in self._reached.places and self._reached.room()
+                at: why
+                for at, why in places.items()
+                if at not in self._reached.places and at not in self._right and self._reached.room()
             }
             self._reached.places |= new_places
             runs, places = await self._readers(new_places), {}
@@ -294,8 +309,8 @@ class Search:
     async def _written(self, runs: dict[RunKey, Reason]) -> dict[Place, Reason]:
         found: dict[Place, Reason] = {}
         for run, mine in (await self._walk.written_by(runs)).items():
-            self._reached.written[run] = set(mine)
-            for place in mine:
+            self._reached.written[run] = mine.keys() - self._right
+            for place in self._reached.written[run]:
                 found.setdefault(place, Reason(run, runs[run].depth + 1, runs[run].basis))
         return found
 
@@ -390,12 +405,36 @@ async def of_incident(
     origins: Sequence[Origin],
     instances: WrongInstances,
     entities: Mapping[int, str] | None,
+    *,
+    fixed_at: dt.datetime | None = None,
     elsewhere: WrongElsewhere | None = None,
 ) -> WrongByReads | None:
     """Return what is wrong by recorded reads because of an incident: from its origins, and from the runs that made its wrong instances. None if it
-    has no origins and no such run wrote a version. Origins that retention has deleted are skipped."""
-    search = Search(by_schedule=True, elsewhere=elsewhere)
-    search.begin(connection)
+    has no origins and no such run wrote a version. Origins that retention has deleted are skipped.
+
+    A version whose content was made again by a run that began after the cause was fixed (`fixed_at`) was right all along, and so is what used it.
+    """
+    confirmed: set[Place] = set()
+    while True:
+        search = Search(by_schedule=True, elsewhere=elsewhere, right=frozenset(confirmed))
+        search.begin(connection)
+        await _spread(search, origins, instances)
+        again = set[Place]() if fixed_at is None else await search.made_again(fixed_at)
+        if again <= confirmed:
+            break
+        confirmed |= again
+    if origins or search.found.places:
+        # Without origins the verdict is on instances: the version of a right one is held no longer, also without an event.
+        right = (
+            frozenset[Place]()
+            if origins
+            else search.right_homes({run for run, _ in (*instances.tainted, *instances.inherited)})
+        )
+        await search.describe(entities, right)
+    return search.described
+
+
+async def _spread(search: Search, origins: Iterable[Origin], instances: WrongInstances) -> None:
     await search.condemn_makers(instances.inherited, instances.columns)
     for origin in origins:
         with contextlib.suppress(NotFound):
@@ -406,12 +445,3 @@ async def of_incident(
     await search.settle()
     await search.follow_instances()
     await search.settle()
-    if origins or search.found.places:
-        # Without origins the verdict is on instances: the version of a right one is held no longer, also without an event.
-        right = (
-            frozenset[Place]()
-            if origins
-            else search.right_homes({run for run, _ in (*instances.tainted, *instances.inherited)})
-        )
-        await search.describe(entities, right)
-    return search.described

@@ -229,6 +229,8 @@ def _apply(
         output.line(
             f"still wrong: {output.printable(', '.join(left[:10])) or 'instances'}; the same command goes on", "yellow"
         )
+        if plan is not None and means.packages is None and not means.airflow:
+            output.line("the plan of the instances was not run: give --packages FOLDER or --airflow NAME=URL", "yellow")
     if found["incident"]["mended"]:
         return 0
     return 130 if ended == "stopped" else 1 if failed else _NOT_YET

@@ -97,6 +97,16 @@ async def held(connection: Connection, dataset: uuid.UUID, limit: int) -> list[u
     return None if len(rows) > limit else sorted(await current(connection, [row[0] for row in rows]))
 
 
+async def made_again(
+    connection: Connection, ids: Collection[uuid.UUID], since: dt.datetime, runs: Collection[uuid.UUID]
+) -> set[uuid.UUID]:
+    """Return those of these versions whose content a later run wrote again, of those that began then or later and are none of `runs`."""
+    if not ids:
+        return set()
+    rows = await sqlfile.load(_QUERIES)["made_again"].many(connection, ids=list(ids), since=since, runs=list(runs))
+    return {row[0] for row in rows}
+
+
 async def unconfirmed(connection: Connection, ids: Collection[uuid.UUID]) -> set[uuid.UUID]:
     """Return those of these versions after which no event says that the dataset was replaced (`lifecycleStateChange`)."""
     if not ids:

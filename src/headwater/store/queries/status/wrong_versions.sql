@@ -52,6 +52,13 @@ with same as materialized (
 )
 select id from good where written_at >= coalesce((select max(written_at) from good where not in_part), '-infinity') order by written_at desc, id limit %(limit)s
 
+-- name: made_again :many
+-- Those of these versions whose content a good run wrote again to the same dataset that began at `since` or later, and is none of these runs.
+select distinct v.id from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.id = k.id
+join dataset_versions n on n.dataset_id = v.dataset_id and n.external_version = v.external_version and n.id <> v.id
+join runs r on r.run_id = n.run_id and r.job_id = n.job_id
+where v.external_version like 'xxh3-128%%' and r.state = 3 and coalesce(r.started_at, r.first_event_at) >= %(since)s and not r.run_id = any(%(runs)b::uuid[])
+
 -- name: unconfirmed :many
 -- Those of these versions after which no event says that the dataset was replaced: what came later may have been added to them.
 select v.id from unnest(%(ids)b::uuid[]) as k (id) join dataset_versions v on v.id = k.id
