@@ -12,7 +12,7 @@ from tests.suite.stages import ROOT, STAGES, Stage, script
 LIMIT = 1800.0
 HIVE = ROOT / ".tools" / "hive"
 """q.out files of Apache Hive, where they are brought by hand (tests/oracle/hive.py)."""
-LAKE = "tests/capture/spark/test_lake.py"
+LAKE = ("tests/capture/spark/test_lake.py", "tests/capture/spark/test_connect_lake.py")
 """Delta and Iceberg, which have an environment of their own."""
 ENVIRONMENT = {"SUITE_SCALE": "full", "HYPOTHESIS_PROFILE": "drawn"}
 
@@ -54,7 +54,16 @@ SOAK = (
     _soak("servers", tests=("tests/acceptance",)),
     _soak("spark", tests=("tests/capture",)),
     *(
-        _soak(f"spark-{line}", command=script("spark-versions", line, "--", "tests/capture/spark", "--ignore", LAKE))
+        _soak(
+            f"spark-{line}",
+            command=script(
+                "spark-versions",
+                line,
+                "--",
+                "tests/capture/spark",
+                *(word for one in LAKE for word in ("--ignore", one)),
+            ),
+        )
         for line in ("3.5", "4.0", "4.1")
     ),
     _soak("spark-programs", command=_python("benchmarks/versus/spark/run.py")),

@@ -104,7 +104,12 @@ STAGES = (
     ),
     # The warehouse's log is read in the Spark that runs already.
     Stage("pipeline", tests=("tests/pipeline", "tests/examples/warehouse"), after=("java", "page", "dbt"), least=190),
-    Stage("lake-tables", tests=("tests/capture/spark/test_lake.py",), after=("java", "lake"), least=23),
+    Stage(
+        "lake-tables",
+        tests=tuple(f"tests/capture/spark/test_{name}.py" for name in ("lake", "connect_lake")),
+        after=("java", "lake"),
+        least=33,
+    ),
     Stage("in-airflow", tests=("tests/acceptance/airflow",), after=("airflow", "page", "java"), least=17),
     Stage("api", tests=("tests/api",), after=("page",), least=1419),
     Stage("store", tests=("tests/store",), after=("rabbitmq",), least=878),

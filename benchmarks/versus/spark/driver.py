@@ -1,12 +1,14 @@
 """Run the programs of a list in one Spark, and keep which events each made: `spark-submit driver.py PROGRAMS FOLDER EVENTS FLUSH`.
 
-FLUSH: `ours` waits for capture, `jar` for Spark's listeners, which the jar is one of. Leaves `told.json`: by program its events and its error.
+FLUSH: `ours` waits for capture; `jar` for Spark's listeners, which the jar is one of, and then until each run that it began has its last event
+and nothing more comes for two seconds, at most for 30. Leaves `told.json`: by program its events and its error.
 """
 
 import json
 import os
 import runpy
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import Any
@@ -62,6 +64,22 @@ def settle() -> None:
         attach(spark).flush(30)
     else:
         spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+        began = changed = time.monotonic()
+        seen = 0
+        while time.monotonic() - began < 30:
+            told = [json.loads(line) for line in lines()]
+            if len(told) != seen:
+                seen, changed = len(told), time.monotonic()
+            ended = {one["run"]["runId"] for one in told if one["eventType"] in {"COMPLETE", "FAIL", "ABORT"}}
+            open_ = {one["run"]["runId"] for one in told if is_of_a_query(one)} - ended
+            if time.monotonic() - changed > (2 if not open_ else 10):
+                return
+            time.sleep(0.2)
+
+
+def is_of_a_query(event: dict[str, Any]) -> bool:
+    """Return whether an event is of a run that ends before the application does."""
+    return "parent" in event["run"]["facets"]
 
 
 def run(number: int, program: dict[str, Any]) -> str:

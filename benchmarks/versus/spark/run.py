@@ -1,8 +1,11 @@
 """Compare the lineage that capture and the official jar tell of programs with what was worked out by hand.
 
-`python benchmarks/versus/spark/run.py [--jar JAR] [--page PAGE] [--only NAME …]` runs the programs of `benchmarks/cases/spark-coverage` with the
-Spark, Delta and Iceberg of `scripts/lake`, once for each of the two, and writes the table. Fails if capture's part is not as the list says.
+`python benchmarks/versus/spark/run.py [--spark LINE] [--jar JAR] [--page PAGE] [--only NAME …]` runs the programs of
+`benchmarks/cases/spark-coverage` once for each of the two, and writes the table. Fails if capture's part is not as the list says.
 A fact is a read, a dataset that is made from another, or a column that has the values of another.
+
+Programs of Delta and of Iceberg run in a Spark of their own that has its extension; all others in a plain one. LINE: 4.1 (the default, by
+`scripts/lake`); with 3.5, 4.0 or 4.3 those of Delta and Iceberg are left out.
 """
 
 import argparse
@@ -22,6 +25,19 @@ ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
 PROGRAMS = ROOT / "benchmarks/cases/spark-coverage/programs.yaml"
 Fact = tuple[str, ...]
+# The settings of Spark for tables with versions, by the kind of the programs.
+LAKES = {
+    "Delta": {
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    },
+    "Iceberg": {
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.ice.type": "hadoop",
+        "spark.sql.catalog.ice.warehouse": "FOLDER/ice",
+    },
+}
 
 
 def expected(program: dict[str, Any]) -> set[Fact]:
@@ -31,6 +47,8 @@ def expected(program: dict[str, Any]) -> set[Fact]:
         found |= {("edge", source, output) for source in made["from"]}
         for column, sources in (made["columns"] or {}).items():
             found |= {("column", source, f"{output}.{column}") for source in sources}
+        for column, sources in made.get("decided", {}).items():
+            found |= {("decides", source, f"{output}.{column}") for source in sources}
     return found
 
 
@@ -43,6 +61,7 @@ def told(program: dict[str, Any], number: int, folder: Path, home: str, events: 
         name = name.replace(f"out{number}/", "out/", 1) if name.startswith(f"out{number}/") else name
         return f"spark/{name.removeprefix(home)}" if name.startswith((home, "data/")) else name
 
+    decided = {output for output, made in program.get("writes", {}).items() if "decided" in made}
     made_by_function = {output for output, made in program.get("writes", {}).items() if made["columns"] is None}
     found: set[Fact] = set()
     read: set[str] = set()
@@ -63,9 +82,11 @@ def told(program: dict[str, Any], number: int, folder: Path, home: str, events: 
             for column, made in fields.items():
                 for one in made["inputFields"]:
                     hows = [how.get("type") for how in one.get("transformations", [])]
+                    top = str(one["field"]).split(".", 1)[0]
                     if "." not in column and (not hows or "DIRECT" in hows):
-                        top = str(one["field"]).split(".", 1)[0]
                         found.add(("column", f"{short(one)}.{top}", f"{name}.{column}"))
+                    elif "." not in column and name in decided:
+                        found.add(("decides", f"{short(one)}.{top}", f"{name}.{column}"))
     # A read is one where the program writes nothing: else it is part of an edge.
     return found | {("read", name) for name in read} if program.get("reads") else found
 
@@ -93,6 +114,7 @@ def judge(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--spark", choices=("3.5", "4.0", "4.1", "4.3"), default="4.1")
     parser.add_argument("--jar", type=Path)
     parser.add_argument("--page", type=Path)
     parser.add_argument("--only", nargs="*")
@@ -100,25 +122,15 @@ def main() -> None:
     options = parser.parse_args()
     programs = yaml.safe_load(PROGRAMS.read_text())
     programs = [one for one in programs if not options.only or one["name"] in options.only]
-    submit = shlex.split(subprocess.run([ROOT / "scripts/lake"], capture_output=True, text=True, check=True).stdout)
-    home = next(word.split("=", 1)[1] for word in submit if word.startswith("SPARK_HOME=")).lstrip("/") + "/"
+    if options.spark != "4.1":
+        programs = [one for one in programs if one["kind"] not in LAKES]
+    submit, home = spark(options.spark)
     with tempfile.TemporaryDirectory() as temporary:
         top = options.keep or Path(temporary)
         top.mkdir(exist_ok=True)
-        chosen = top / "programs.yaml"
-        chosen.write_text(yaml.safe_dump(programs))
         results = {}
         for how in ["ours", *(["jar"] if options.jar else [])]:
-            folder = top / how
-            words, env = settings(submit, folder, how, options.jar)
-            said = run(words, folder, env, how, chosen)
-            results[how] = judge(programs, folder, home, said)
-            for program, one, (_, wrong, missing) in zip(programs, said, results[how], strict=True):
-                for what, facts in (("wrong", wrong), ("missing", missing)):
-                    for fact in sorted(facts):
-                        print(f"{how}: {program['name']}: {what}: {' '.join(fact)}", file=sys.stderr)
-                if one["error"]:
-                    print(f"{how}: {program['name']}: {one['error']}", file=sys.stderr)
+            results[how] = measured(programs, how, top, submit, home, options.jar)
     text = table(programs, results)
     ours = zip(programs, results["ours"], strict=True)
     changed = [one["name"] for one, (_, wrong, missing) in ours if wrong or len(missing) != one.get("known_missing", 0)]
@@ -130,28 +142,74 @@ def main() -> None:
         raise SystemExit(f"Not as the list says: {', '.join(changed)}")
 
 
-def settings(submit: list[str], folder: Path, how: str, jar: Path | None) -> tuple[list[str], dict[str, str]]:
-    """The `spark-submit` of one of the two, and its environment."""
+def spark(line: str) -> tuple[list[str], str]:
+    """The `spark-submit` of a line of Spark, and its home as names of datasets have it."""
+    if line == "4.1":
+        command, environment = [ROOT / "scripts/lake"], "lake"
+    else:
+        command, environment = [ROOT / "scripts/environment", f"spark-{line}"], f"spark-{line}"
+    if line == "4.3":
+        home = Path(sysconfig.get_path("purelib")) / "pyspark"
+        words = ["env", f"SPARK_HOME={home}", f"PYSPARK_PYTHON={sys.executable}", str(home / "bin/spark-submit")]
+        return words, f"{home}/".lstrip("/")
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    if line == "4.1":
+        words = shlex.split(printed)
+        return words, next(word.split("=", 1)[1] for word in words if word.startswith("SPARK_HOME=")).lstrip("/") + "/"
+    (home,) = (ROOT / ".tools" / environment / "lib").glob("python3*/site-packages/pyspark")
+    words = ["env", f"SPARK_HOME={home}", f"PYSPARK_PYTHON={printed.strip()}", str(home / "bin/spark-submit")]
+    return words, f"{home}/".lstrip("/")
+
+
+def measured(
+    programs: list[dict[str, Any]], how: str, top: Path, submit: list[str], home: str, jar: Path | None
+) -> list[tuple[set[Fact], set[Fact], set[Fact]]]:
+    """By program the facts that one of the two told rightly, wrongly and not."""
+    found: dict[str, tuple[set[Fact], set[Fact], set[Fact]]] = {}
+    for lake in ("", *LAKES):
+        some = [one for one in programs if (one["kind"] if one["kind"] in LAKES else "") == lake]
+        if not some:
+            continue
+        folder = top / f"{how}{lake}"
+        chosen = top / f"programs{lake}.yaml"
+        chosen.write_text(yaml.safe_dump(some))
+        words, env = settings(submit, folder, how, jar, lake)
+        said = run(words, folder, env, how, chosen)
+        for program, one, facts in zip(some, said, judge(some, folder, home, said), strict=True):
+            found[program["name"]] = facts
+            for what, listed in (("wrong", facts[1]), ("missing", facts[2])):
+                for fact in sorted(listed):
+                    print(f"{how}: {program['name']}: {what}: {' '.join(fact)}", file=sys.stderr)
+            if one["error"]:
+                print(f"{how}: {program['name']}: {one['error']}", file=sys.stderr)
+    return [found[program["name"]] for program in programs]
+
+
+def settings(
+    submit: list[str], folder: Path, how: str, jar: Path | None, lake: str
+) -> tuple[list[str], dict[str, str]]:
+    """The `spark-submit` of one of the two, and its environment. `lake`: the tables with versions that it has, or empty."""
     conf = {
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
-        "spark.sql.catalog.ice.type": "hadoop",
-        "spark.sql.catalog.ice.warehouse": f"{folder}/ice",
+        **{key: value.replace("FOLDER", str(folder)) for key, value in LAKES.get(lake, {}).items()},
     }
     env = {"PYTHONPATH": f"{ROOT}/src:{sysconfig.get_path('purelib')}"}
     words = [*submit, "--master", "local[1]", "--driver-memory", "2g"]
+    if not lake and "--jars" in words:
+        at = words.index("--jars")
+        words[at : at + 2] = []
     if how == "jar":
         conf |= {
             "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
             "spark.openlineage.transport.type": "file",
             "spark.openlineage.transport.location": f"{folder}/events",
         }
-        at = words.index("--jars") + 1
-        words[at] += f",{jar}"
+        if "--jars" in words:
+            words[words.index("--jars") + 1] += f",{jar}"
+        else:
+            words += ["--jars", str(jar)]
     else:
         env |= {
             "PYTHONPATH": f"{ROOT}/src/headwater/capture/spark/site:{env['PYTHONPATH']}",

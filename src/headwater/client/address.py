@@ -36,7 +36,7 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
 
     `transport`: `http`, `amqp`; `console` (stderr) and `file` (NDJSON) for looking at events; `spool` (stored, not sent yet); `none` (dropped).
     `url`: the whole address without secrets, of `POST …/lineage` or of the broker; `source`: the setting that won. `others`: further
-    destinations of the same events.
+    destinations of the same events; `flush_away`: at the end, try a server that does not answer `once` more, or `retry` until the time is over.
     """
 
     transport: str
@@ -48,6 +48,7 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
     file: Path | None = None
     spool: Path
     flush_seconds: float = 5.0
+    flush_away: str = "once"
     cap_bytes: int = 256 << 20
     full: str = "drop-oldest"
     fsync: str = "never"

@@ -25,6 +25,7 @@ log = logging.getLogger("headwater")
 DEFAULT_URL = "http://127.0.0.1:5000"
 _TRANSPORTS = ("http", "console", "file", "spool", "none")
 _FULL = ("drop-oldest", "drop-newest")
+_AWAY = ("once", "retry")
 _FSYNC = ("never", "interval", "always")
 _CAP = 256 << 20
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
@@ -57,6 +58,7 @@ def destination(
         transport="spool",
         spool=folder,
         flush_seconds=flush_seconds if flush_seconds is not None else _seconds(env),
+        flush_away=_choice(env, "HEADWATER_FLUSH_AWAY", _AWAY),
         cap_bytes=_bytes(env),
         full=_choice(env, "HEADWATER_SPOOL_FULL", _FULL),
         fsync=_choice(env, "HEADWATER_SPOOL_FSYNC", _FSYNC),

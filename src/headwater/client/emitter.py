@@ -89,7 +89,8 @@ class Emitter:
     def close(self, timeout: float | None = None) -> None:
         """Deliver what can be delivered within `timeout` (default: `flush_seconds`), leave the rest in the spool, and stop.
 
-        A server that did not answer before gets one more try, not the whole time. Called at exit for every emitter; may be called twice.
+        A server that did not answer before gets one more try, not the whole time, unless `flush_away` is `retry`.
+        Called at exit for every emitter; may be called twice.
         """
         if self._closed or self._pid != os.getpid():
             return

@@ -87,6 +87,8 @@ class Route:
     def close(self, deadline: float) -> None:
         """Deliver what can be delivered until the deadline; the rest stays in the spool."""
         self._closed = True
+        if self.destination.flush_away == "retry":
+            self._sender.wait(deadline, backlog=False, patient=True)
         if self._sender.failing:
             deadline = min(deadline, time.monotonic() + _DEAD_SERVER_GRACE)
         if self._sender.started and self._sender.wait(deadline, backlog=False, patient=False):

@@ -93,8 +93,7 @@ class Application:
             return
         self.ended = True
         if not self.own_run:
-            if self.coverage.reads or self.coverage.written:
-                self._emit("RUNNING", run_facets=coverage.facet(self.coverage))
+            self._emit("RUNNING", run_facets=coverage.facet(self.coverage))
             return
         died = self.died()
         facets = emission.error(f"{died.__name__}: {getattr(sys, 'last_value', '')}", "") if died else {}

@@ -82,7 +82,7 @@ def _conf(prefix: str, variables: dict[str, str]) -> str:
 
 def _vanishing(target: Target) -> dict[str, str]:
     """The variables where the driver's disk does not outlive it."""
-    return target.variables() | {"HEADWATER_FLUSH_SECONDS": _LAST_SECONDS}
+    return target.variables() | {"HEADWATER_FLUSH_SECONDS": _LAST_SECONDS, "HEADWATER_FLUSH_AWAY": "retry"}
 
 
 def _submit(target: Target) -> Platform:
@@ -94,6 +94,32 @@ def _submit(target: Target) -> Platform:
             Step("Set the variables, and start the program as before.", f"{_exports(target)}\nspark-submit job.py"),
         ),
         "Run in the tests with spark-submit and python, on local[*] and a standalone cluster.",
+    )
+
+
+def _standalone(target: Target) -> Platform:
+    variables = _vanishing(target) | {"HEADWATER_SPOOL": "/shared/headwater-spool"}
+    exports = "\n".join(f"export {key}={shlex.quote(value)}" for key, value in variables.items())
+    return Platform(
+        "standalone",
+        "A standalone cluster, cluster mode",
+        (
+            Step(
+                "Install capture into the Python of every worker, which runs the drivers.",
+                f"pip install {DISTRIBUTION}",
+            ),
+            Step(
+                "conf/spark-env.sh of every worker: Spark passes no other variables on to a driver. The folder is on a disk that the workers share.",
+                exports,
+            ),
+            Step(
+                "Submit the class that runs a Python program; Spark takes no .py file in this mode. The jar may be any that the workers have.",
+                "spark-submit --master spark://MASTER:7077 --deploy-mode cluster \\\n"
+                "  --class org.apache.spark.deploy.PythonRunner \\\n"
+                "  local:///opt/spark/jars/ANY.jar /shared/job.py ''",
+            ),
+        ),
+        "Run in the tests: with a server that comes back within the wait, and with one that comes back after the driver and its disk are gone.",
     )
 
 
@@ -319,6 +345,7 @@ def _dagster(target: Target) -> Platform:
 
 _PLATFORMS = {
     "submit": _submit,
+    "standalone": _standalone,
     "yarn": _yarn,
     "kubernetes": _kubernetes,
     "databricks": _databricks,
