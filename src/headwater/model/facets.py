@@ -13,6 +13,7 @@ import msgspec
 from headwater.model.moments import aware
 from headwater.model.names import DatasetName, JobName, bounded, job_name, normalised
 from headwater.model.statement import statement_kind
+from headwater.model.version import run_id
 
 # Facets that name a version where there is no `version` facet: a stream's offsets, Iceberg's commit report; with the function that reads each.
 COMMIT = "icebergCommitReport"
@@ -205,6 +206,14 @@ def parent(body: bytes) -> tuple[Parent, Parent | None]:
 
 def _reference(reference: _Reference) -> Parent:
     return Parent(clean(reference.run.run_id), job_name(clean(reference.job.namespace), clean(reference.job.name)))
+
+
+def parent_of_task(parent: Parent, job: JobName) -> Parent:
+    """Return the parent with the DAG's name, where old Airflow gives its run id of the DAG and the name of the task itself."""
+    dag = job.name.rpartition(".")[0]
+    if parent.job != job or not dag or run_id(parent.run_id)[1]:
+        return parent
+    return Parent(parent.run_id, job_name(job.namespace, dag))
 
 
 def external_version(body: bytes) -> str:

@@ -212,9 +212,17 @@ def _announced(
 TRANSITIONS = {"start": "START", "complete": "COMPLETE", "fail": "FAIL", "abort": "ABORT"}
 
 
-def transition(run: str, job: tuple[str, str], action: str, at: dt.datetime | None) -> dict[str, Any]:
-    """Build a RunEvent for the run's next state."""
-    return event.run(TRANSITIONS[action], run_id=run, job=job, event_time=at)
+def transition(
+    run: str,
+    job: tuple[str, str],
+    action: str,
+    at: dt.datetime | None,
+    inputs: Sequence[tuple[str, str]] = (),
+    outputs: Sequence[tuple[str, str]] = (),
+) -> dict[str, Any]:
+    """Build a RunEvent for the run's next state. `inputs`, `outputs`: those of the job, which its runs read and write."""
+    read, written = ([event.dataset(*one) for one in side] for side in (inputs, outputs))
+    return event.run(TRANSITIONS[action], run_id=run, job=job, event_time=at, inputs=read, outputs=written)
 
 
 def encoded(event_: dict[str, Any]) -> bytes:

@@ -39,6 +39,8 @@ from headwater.store.events import rows
 _COLUMN_LINEAGE_SLOT = uuid.UUID(int=0)
 # Facet of a dataset that a manifest declares and no run has read or written yet.
 DECLARED = "headwater_declared"
+# Facets of a DatasetEvent that make a version: another body, another version.
+_VERSIONED = ("schema", "schemaLocation", "version")
 # Facet of a run that was created and has not started.
 ANNOUNCED = "headwater_announced"
 
@@ -142,7 +144,7 @@ class _Projection:
         if ASSERTIONS in report.facets:
             names = self.external_version(facets, report), stored_part(part) if part else ""
             self.add_checks(checks.event_subject(self.digest, dataset, *names), report.facets[ASSERTIONS])
-        content = {key: report.facets[key] for key in ("schema", "version") if key in report.facets}
+        content = {key: report.facets[key] for key in _VERSIONED if key in report.facets}
         if content:
             content_id = version.content_id(b"\0".join(key.encode() + bytes(content[key]) for key in sorted(content)))
             version_id = version.static_version_id(dataset, content_id)
@@ -195,12 +197,12 @@ class _Projection:
         references = self.decode("run.facets.parent", self.event.run_facets.get("parent"), "parent")
         if references is None:
             return None
-        parent: facet_values.Parent = references[0]
+        assert self.event.job is not None
+        parent = facet_values.parent_of_task(references[0], self.event.job)
         root: facet_values.Parent | None = references[1]
         for ancestor in (parent, root):
             if ancestor is not None and (ancestor is parent or ancestor.run_id != parent.run_id):
                 self.add_placeholder_run(version.run_id(ancestor.run_id)[0], ancestor.job)
-        assert self.event.job is not None
         if version.run_id(parent.run_id)[0] == self.event.run_id and parent.job == self.event.job:
             self.warn("own_parent", "run.facets.parent", "the run names itself as its parent; ignored")
             return None

@@ -239,7 +239,11 @@ def _is_uuid(text: str) -> bool:
 async def _transition(state: State, run_id: str, action: str, at: dt.datetime | None) -> shapes.Run:
     run = decoded(run_id)
     job = await runs.job_of(state.database, run)
-    await _send(state, marquez_writes.transition(run, job, action, at))
+    sides: tuple[list[tuple[str, str]], ...] = ([], [])
+    if action in {"start", "complete"}:
+        declared = await jobs.get(state.database, *job)
+        sides = tuple([(one.namespace, one.name) for one in side] for side in (declared.inputs, declared.outputs))
+    await _send(state, marquez_writes.transition(run, job, action, at, *sides))
     return await runs.get(state.database, run)
 
 
