@@ -1144,14 +1144,14 @@ create trigger audit_noted after insert on audit for each statement execute func
 
 create trigger server_state_noted after update of generation on server_state for each statement execute function note_change('rebuild');
 
--- Return whether parsed edges of a job count: neither it nor the job above it has reported a dataset by then.
-create function counts_as_parsed(job uuid, as_of timestamptz) returns boolean
-language sql stable as $$
-  select (select s.parsed_sql from server_state s)
-    and not exists (select from edges o where o.job_id = job and (o.last_at is not null or o.declared_at is not null) and o.first_at <= as_of)
-    and not exists (select from jobs j join edges p on p.job_id = j.parent_id where j.id = job and p.first_at <= as_of)
-    and not exists (select from jobs j join foreign_edges p on p.job_id = j.parent_id where j.id = job and p.first_at <= as_of)
-$$;
+-- The views of the schema `lineage` ask this of edges that are parsed from SQL. Their reader may see no table, and may have any search path: so the answer
+-- is the owner's, and its names are bound here.
+create or replace function counts_as_parsed(job uuid, as_of timestamptz) returns boolean
+language sql stable security definer
+return (select s.parsed_sql from server_state s)
+  and not exists (select from edges o where o.job_id = job and (o.last_at is not null or o.declared_at is not null) and o.first_at <= as_of)
+  and not exists (select from jobs j join edges p on p.job_id = j.parent_id where j.id = job and p.first_at <= as_of)
+  and not exists (select from jobs j join foreign_edges p on p.job_id = j.parent_id where j.id = job and p.first_at <= as_of);
 
 -- Edges of foreign reporters that were alive at a time, by the reporters' reports until then (`live_reports`): of these datasets, or of these jobs.
 create or replace function past_foreign_edges(datasets uuid[], jobs uuid[], as_of timestamptz)

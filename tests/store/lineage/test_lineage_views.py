@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 import yaml
+from tests.api.lineage.test_parsed_sql import statement as sql_statement
 from tests.events import dataset, facet, run_event
 from tests.scale import full
 from tests.store.serve.test_schema import fresh
@@ -51,12 +52,19 @@ def test_the_reference_describes_every_column(described: list[views.ViewColumn])
 
 
 def test_the_reader_reads_the_views_and_nothing_else(
-    database: Database, postgres: EmbeddedPostgres, described: Any
+    database: Database, postgres: EmbeddedPostgres, run: Any, described: Any
 ) -> None:
+    """With edges of every origin, and whatever schemas names are looked for in."""
+    parsed = sql_statement(1)
+    run(Intake(database).accept(json.dumps(parsed).encode()))
     with psycopg.connect(postgres.url, autocommit=True) as connection:
         connection.execute("set role headwater_reader")
-        for view in {each.view for each in described}:
-            connection.execute(f"select * from lineage.{view}".encode()).fetchall()
+        for path in ("lineage", "public"):
+            connection.execute(f"set search_path = {path}".encode())
+            for view in {each.view for each in described}:
+                connection.execute(f"select * from lineage.{view}".encode()).fetchall()
+        found = connection.execute("select count(*) from lineage.edges where origin = 'PARSED_SQL'").fetchone()
+        assert found == (2,)
         tables = connection.execute(
             "select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v')"
         ).fetchall()

@@ -25,7 +25,7 @@ AsOf = Annotated[str | None, typer.Option(metavar="TIME", help="Show what was kn
 As = Annotated[
     str | None, typer.Option("--as", help="Set the author, on a server without sign-in. Default: your user name here.")
 ]
-Note = Annotated[str, typer.Option(help="Record a note for readers of the incident.")]
+Note = Annotated[str, typer.Option("--note", "--reason", help="Record a note for readers of the incident.")]
 Limit = Annotated[
     int, typer.Option(min=1, max=10_000, help="Show at most this many lines of a list, and the number of the rest.")
 ]
