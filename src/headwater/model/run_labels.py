@@ -12,10 +12,13 @@ _REGISTRY = ("gcp_composer_run", "gcp_dataproc")
 # Clients tag every run with their version, which tells no run from another.
 _SYSTEM_SOURCE = "OPENLINEAGE_CLIENT"
 _LONGEST, _MOST = 400, 50
+_FACETS = frozenset({"externalQuery", "processing_engine", "tags", "environmentVariables", *_REGISTRY})
 
 
 def run_labels(facets: Mapping[str, bytes | msgspec.Raw]) -> list[tuple[str, str]]:
     """Return (name, value) of each label: `tag:KEY`, `query`, `engine`, `variable:NAME`, `FACET.FIELD`; the first fifty."""
+    if _FACETS.isdisjoint(facets):
+        return []
     found = dict.fromkeys(
         (clean(name)[:_LONGEST], clean(value)[:_LONGEST]) for name, value in _labels(facets) if name and value
     )

@@ -15,6 +15,9 @@ from headwater.model.names import DatasetName, JobName
 from headwater.model.run_labels import run_labels
 from headwater.store.events.rows import AnyRow, ForeignEdgeRow, JobDependencyRow, ReportForeignEdgeRow, RunLabelRow
 
+_RENAMED = "lifecycleStateChange"
+_OF_DATASETS = frozenset({related.EXPOSURES, _RENAMED})
+
 
 class Projection(Protocol):
     """The projection of one event, which adds the rows."""
@@ -38,6 +41,8 @@ def add_run_relations(of: Projection, run: uuid.UUID, job: uuid.UUID) -> None:
     for name, value in run_labels(of.event.run_facets):
         of.add(RunLabelRow(run, job, name, value))
     facets = of.event.run_facets
+    if related.DEPENDENCIES not in facets:
+        return
     for one in _decoded(
         of, f"run.facets.{related.DEPENDENCIES}", facets.get(related.DEPENDENCIES), related.dependencies
     ):
@@ -52,6 +57,8 @@ def add_dataset_relations(
 
     A dashboard is a dataset of the job's namespace, fed by the model as if it declared that itself. Its edges live by the job's reports.
     """
+    if _OF_DATASETS.isdisjoint(report.facets):
+        return
     assert of.event.job is not None
     static = of.event.kind == "job"
     for one in _decoded(of, f"facets.{related.EXPOSURES}", report.facets.get(related.EXPOSURES), related.exposures):
@@ -61,7 +68,7 @@ def add_dataset_relations(
         for node, side in ((dataset, "in"), (dashboard, "out")):
             of.add(ReportForeignEdgeRow(job, report_id, node, dashboard, side, of.at))
             of.add(ForeignEdgeRow(node, dashboard, side, job, of.at, static))
-    where, body = "facets.lifecycleStateChange", report.facets.get("lifecycleStateChange")
+    where, body = f"facets.{_RENAMED}", report.facets.get(_RENAMED)
     for before in _decoded(of, where, body if direction == "out" else None, related.previous_names):
         if (earlier := of.add_place(before)) != dataset:
             of.add_edge(job, report_id, earlier, "in", declared=True, static=static)

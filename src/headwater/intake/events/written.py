@@ -17,7 +17,8 @@ _UNKNOWN: Amounts = (None, None, None)
 def version_name(decode: Decode, report: DatasetReport) -> str:
     """Return a stream's offsets or the snapshot of Iceberg's commit report, from either kind of facet; empty if there are none."""
     for key, kind in facet_values.VERSIONS.items():
-        if name := decode(f"facets.{key}", report.io_facets.get(key, report.facets.get(key)), kind):
+        body = report.io_facets.get(key, report.facets.get(key))
+        if body is not None and (name := decode(f"facets.{key}", body, kind)):
             return str(name)
     return ""
 
@@ -25,6 +26,8 @@ def version_name(decode: Decode, report: DatasetReport) -> str:
 def amounts(decode: Decode, facets: Facets) -> Amounts:
     """Return the rows, bytes and files that were written: by `outputStatistics`, and what that leaves open by Iceberg's commit report."""
     told: Amounts = decode("outputFacets.outputStatistics", facets.get("outputStatistics"), "statistics") or _UNKNOWN
+    if facet_values.COMMIT not in facets:
+        return told
     commit: Amounts = (
         decode(f"outputFacets.{facet_values.COMMIT}", facets.get(facet_values.COMMIT), "commit_amounts") or _UNKNOWN
     )
