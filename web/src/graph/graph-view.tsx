@@ -13,21 +13,23 @@ import {
 import "./graph.css";
 import { type CardActions, cardElementId, NodeCard } from "./card.tsx";
 import { Legend } from "./legend.tsx";
-import { MINIMAP, MINIMAP_ABOVE, minimapScale, paintMinimap } from "./minimap.ts";
+import { GraphMap } from "./graph-map.tsx";
+import { heldView, openingView } from "./first-view.ts";
+import { MINIMAP, MINIMAP_ABOVE, paintMinimap } from "./minimap.ts";
 import type { ColumnLink, FieldRef, Graph, Side } from "./model.ts";
 import { type Arrow, neighbour } from "./neighbour.ts";
 import { emphasisOf } from "./emphasis.ts";
 import { FarLabel } from "./far-label.tsx";
-import { areSame, aspectOf, inView, NONE_IN_VIEW, pointOn } from "./in-view.ts";
+import { areSame, aspectOf, inView, NONE_IN_VIEW } from "./in-view.ts";
 import { type Ink, inkOf, paint, wireSet } from "./paint.ts";
-import { boxOf, nodeAt, planOf, type Scene } from "./scene.ts";
+import { boxOf, planOf, type Scene } from "./scene.ts";
 import { pngOf, svgOf } from "./picture.ts";
 import { toggleFullScreen, Tools } from "./tools.tsx";
 import { trace } from "./trace.ts";
-import { wireAt } from "./wire-at.ts";
+import { usePointer } from "./use-pointer.ts";
 import { useScene } from "./use-scene.ts";
 import { useViewport } from "./use-viewport.ts";
-import { CARD_ZOOM, centre, fit, keepWithin, reveal, zoomAt } from "./viewport.ts";
+import { CARD_ZOOM, centre, fit, reveal, zoomAt } from "./viewport.ts";
 import { wiresOf } from "./wires.ts";
 
 /** Pictures of the whole drawing, for a file. */
@@ -68,9 +70,6 @@ export interface GraphViewProps {
   onEdge(source: string, target: string): void;
 }
 
-/** Under this zoom edges cannot be told apart by the pointer. */
-const WIRES_FROM = 0.2;
-const TOOLS = ".card, .graph-tools, .legend, .minimap";
 const NO_FIELDS: ReadonlySet<string> = new Set();
 
 export function GraphView(props: GraphViewProps) {
@@ -85,10 +84,7 @@ export function GraphView(props: GraphViewProps) {
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set());
   const [arranged, setArranged] = useState(0);
   const [visible, setVisible] = useState(NONE_IN_VIEW);
-  const [hoveredNode, setHoveredNode] = useState<string | null>(null);
   const [hoveredField, setHoveredField] = useState<FieldRef | null>(null);
-  const [far, setFar] = useState<{ lines: readonly string[]; x: number; y: number } | null>(null);
-  const [hoveredWire, setHoveredWire] = useState<string | null>(null);
   const [moved, setMoved] = useState<string | null>(null);
   const latest = useRef(props);
   latest.current = props;
@@ -106,11 +102,6 @@ export function GraphView(props: GraphViewProps) {
   );
   const current = moved && scene?.index.has(moved) ? moved : (selected ?? graph.root);
 
-  const emphasis = useMemo(
-    () => emphasisOf(scene, { traced, route, hoveredNode, hoveredWire, selected, current }),
-    [scene, traced, route, hoveredNode, hoveredWire, selected, current],
-  );
-
   const frame = () => {
     const context = canvas.current?.getContext("2d");
     if (!scene || !context || !layer.current || !ink.current) return;
@@ -124,6 +115,17 @@ export function GraphView(props: GraphViewProps) {
     host.current!.dataset.view = `${view.x.toFixed(1)} ${view.y.toFixed(1)} ${view.k.toFixed(4)}`;
   };
   const viewport = useViewport(host, frame);
+  const pointer = usePointer(host, viewport.view, scene, wires, {
+    onSelect: props.onSelect,
+    onEdge: props.onEdge,
+    onNothing: () => props.onField(null),
+    explain: props.explain,
+  });
+  const { node: hoveredNode, setNode: setHoveredNode, wire: hoveredWire } = pointer;
+  const emphasis = useMemo(
+    () => emphasisOf(scene, { traced, route, hoveredNode, hoveredWire, selected, current }),
+    [scene, traced, route, hoveredNode, hoveredWire, selected, current],
+  );
 
   // The size of the canvas follows the element; colours follow the theme.
   useLayoutEffect(() => {
@@ -168,24 +170,11 @@ export function GraphView(props: GraphViewProps) {
     const { width, height } = size.current;
     const candidates = [held.current, latest.current.selected, scene.graph.root, before?.graph.root];
     held.current = null;
-    const anchor = candidates.find((id) => id && before?.index.has(id) && scene.index.has(id));
-    if (before && anchor) {
-      const was = boxOf(before, before.index.get(anchor)!);
-      const is = boxOf(scene, scene.index.get(anchor)!);
-      const { x, y, k } = viewport.view.current;
-      viewport.go({ k, x: x + (was.x - is.x) * k, y: y + (was.y - is.y) * k });
-      if (before.graph.root !== scene.graph.root) {
-        const root = scene.index.get(scene.graph.root);
-        if (root !== undefined) viewport.go(centre(boxOf(scene, root), width, height, Math.max(k, 0.7)), true);
-      }
-    } else {
-      const whole = fit({ x: 0, y: 0, width: scene.layout.width, height: scene.layout.height }, width, height);
-      const root = scene.index.get(scene.graph.root);
-      // A graph too large to read as a whole opens at its root; the map in the corner shows the rest.
-      if (whole.k < (latest.current.openAbove ?? CARD_ZOOM) && root !== undefined)
-        viewport.go(keepWithin(centre(boxOf(scene, root), width, height, 0.8), scene.layout, width, height));
-      else viewport.go(whole);
-    }
+    const kept = heldView(viewport.view.current, before, scene, candidates);
+    viewport.go(kept ?? openingView(scene, size.current, latest.current.openAbove ?? CARD_ZOOM));
+    const root = scene.index.get(scene.graph.root);
+    if (kept && before?.graph.root !== scene.graph.root && root !== undefined)
+      viewport.go(centre(boxOf(scene, root), width, height, Math.max(kept.k, 0.7)), true);
     // Before the browser paints: cards of the drawing before must not stand for a frame where they no longer are.
     frame();
     performance.measure("headwater:layout", { start: performance.now() - scene.took, duration: scene.took });
@@ -237,7 +226,7 @@ export function GraphView(props: GraphViewProps) {
         latest.current.onFold(id);
       },
     }),
-    [],
+    [setHoveredNode],
   );
 
   useImperativeHandle(
@@ -291,20 +280,6 @@ export function GraphView(props: GraphViewProps) {
     return () => removeEventListener("keydown", key);
   }, [fitAll]);
 
-  const under = (at: { x: number; y: number }) => {
-    const { x, y, k } = viewport.view.current;
-    return scene ? nodeAt(scene, (at.x - x) / k, (at.y - y) / k) : null;
-  };
-  const wireUnder = (at: { x: number; y: number }) => {
-    const { x, y, k } = viewport.view.current;
-    // Far out lines run together: there is no one edge to point at.
-    if (!scene || k < WIRES_FROM) return null;
-    const hit = wireAt(wires, (at.x - x) / k, (at.y - y) / k, 6 / k);
-    if (!hit) return null;
-    const link = hit.kind === "link" || hit.kind === "indirect" ? scene.links[hit.index] : null;
-    const edge = link ?? scene.graph.edges[hit.index];
-    return edge ? { key: (link ? "l" : "e") + hit.index, source: edge.source, target: edge.target, link } : null;
-  };
   const here = scene?.index.get(current);
   const hereShown = here !== undefined && visible.includes(here);
   return (
@@ -318,41 +293,7 @@ export function GraphView(props: GraphViewProps) {
       data-nodes={graph.nodes.length}
       data-world={scene ? `${Math.ceil(scene.layout.width)} ${Math.ceil(scene.layout.height)}` : undefined}
       onKeyDown={onKeyDown}
-      onPointerLeave={() => {
-        setFar(null);
-        setHoveredWire(null);
-      }}
-      onPointerMove={(event) => {
-        if (!scene || event.buttons !== 0) return;
-        const leave = () => {
-          if (far) setFar(null);
-          if (hoveredWire) setHoveredWire(null);
-        };
-        if ((event.target as HTMLElement).closest(TOOLS)) return leave();
-        const at = pointOn(host.current!, event);
-        if (viewport.view.current.k < CARD_ZOOM) {
-          // Far out there are no cards to hover: the canvas is asked what is there, and its name is shown.
-          const hit = under(at);
-          setHoveredNode(hit?.id ?? null);
-          if (hit) {
-            setHoveredWire(null);
-            return setFar({ lines: [hit.label], ...at });
-          }
-        }
-        const wire = wireUnder(at);
-        if (!wire) return leave();
-        setHoveredWire(wire.key);
-        setFar({ lines: props.explain(wire.source, wire.target, wire.link), ...at });
-      }}
-      onClick={(event) => {
-        if (!scene || (event.target as HTMLElement).closest(TOOLS)) return;
-        const at = pointOn(host.current!, event);
-        const hit = under(at);
-        const wire = hit ? null : wireUnder(at);
-        if (hit) props.onSelect(hit.id);
-        else if (wire) props.onEdge(wire.source, wire.target);
-        else props.onField(null);
-      }}
+      {...pointer.handlers}
     >
       <canvas ref={canvas} className="wires" aria-hidden="true" />
       <div ref={layer} className="cards">
@@ -377,7 +318,7 @@ export function GraphView(props: GraphViewProps) {
             );
           })}
       </div>
-      {far && <FarLabel {...far} width={size.current.width} />}
+      {pointer.label && <FarLabel {...pointer.label} width={size.current.width} />}
       <Tools
         zoom={zoomBy}
         fit={fitAll}
@@ -385,19 +326,10 @@ export function GraphView(props: GraphViewProps) {
         fullScreen={() => void toggleFullScreen(host.current)}
       />
       {scene && graph.nodes.length > MINIMAP_ABOVE && (
-        <canvas
+        <GraphMap
           ref={map}
-          className="minimap"
-          style={MINIMAP}
-          aria-hidden="true"
-          onPointerDown={(event) => {
-            event.stopPropagation();
-            const box = event.currentTarget.getBoundingClientRect();
-            const scale = minimapScale(scene);
-            const at = {
-              x: (event.clientX - box.left - scale.x) / scale.k,
-              y: (event.clientY - box.top - scale.y) / scale.k,
-            };
+          scene={scene}
+          onPlace={(at) => {
             const { width, height } = size.current;
             viewport.go(centre({ ...at, width: 0, height: 0 }, width, height, viewport.view.current.k), true);
           }}

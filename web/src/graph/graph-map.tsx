@@ -1,0 +1,31 @@
+// The map of the whole drawing in its corner: where the view is, and a click that takes it elsewhere.
+import type { Ref } from "react";
+import { MINIMAP, minimapScale } from "./minimap.ts";
+import type { Scene } from "./scene.ts";
+
+interface Props {
+  ref: Ref<HTMLCanvasElement>;
+  scene: Scene;
+  /** A place of the drawing was clicked. */
+  onPlace(at: { x: number; y: number }): void;
+}
+
+export function GraphMap({ ref, scene, onPlace }: Props) {
+  return (
+    <canvas
+      ref={ref}
+      className="minimap"
+      style={MINIMAP}
+      aria-hidden="true"
+      onPointerDown={(event) => {
+        event.stopPropagation();
+        const box = event.currentTarget.getBoundingClientRect();
+        const scale = minimapScale(scene);
+        onPlace({
+          x: (event.clientX - box.left - scale.x) / scale.k,
+          y: (event.clientY - box.top - scale.y) / scale.k,
+        });
+      }}
+    />
+  );
+}
