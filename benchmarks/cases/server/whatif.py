@@ -37,9 +37,13 @@ def events(graph: list[Pipeline], columns: int) -> Iterator[Event]:
             yield event
 
 
-def measured(server: Server, tables: int, columns: int) -> list[Row]:
+def filled(server: Server, tables: int, columns: int) -> list[Row]:
     graph = [Pipeline(f"whatif_{number}", JOBS) for number in range(max(1, tables // JOBS))]
     fill(server, events(graph, columns))
+    return measured(server.port, graph, columns)
+
+
+def measured(port: int, graph: list[Pipeline], columns: int) -> list[Row]:
     found: dict[str, list[float]] = {"first": [], "middle": [], "page": []}
     sizes: dict[str, list[int]] = {"first": [], "middle": []}
     for _ in range(ROUNDS):
@@ -47,12 +51,12 @@ def measured(server: Server, tables: int, columns: int) -> list[Row]:
             outputs = [output for output, _ in pipeline.links()]
             for name, table in (("first", outputs[-1]), ("middle", pipeline.table(4, 3))):
                 began = time.perf_counter()
-                _, body = ask(server.port, "POST", "/api/v2/whatif", {"drop": f"{table}.column_3"})
+                _, body = ask(port, "POST", "/api/v2/whatif", {"drop": f"{table}.column_3"})
                 found[name].append(time.perf_counter() - began)
                 told = json.loads(body)
                 assert told["severity"] == "breaks", told
                 sizes[name].append(len(told["columns"]))
-            found["page"].append(ask(server.port, "GET", "/api/v2/jobs?limit=100")[0])
+            found["page"].append(ask(port, "GET", "/api/v2/jobs?limit=100")[0])
 
     def at(name: str, share: float) -> float:
         ordered = sorted(found[name])
@@ -76,7 +80,7 @@ def main() -> None:
     parser.add_argument("--columns", type=int, default=5)
     given = parser.parse_args()
     with fresh() as server:
-        said(measured(server, given.tables, given.columns), HOME / "whatif.json")
+        said(filled(server, given.tables, given.columns), HOME / "whatif.json")
 
 
 if __name__ == "__main__":

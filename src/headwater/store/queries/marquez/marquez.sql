@@ -106,7 +106,7 @@ with member as (
   select i as id from unnest(%(ids)b::uuid[]) i
   union select dataset_id from dataset_canonical where canonical_id = any(%(ids)b)
 )
-select distinct e.job_id from member m join live_edges e on e.dataset_id = m.id
+select distinct e.job_id from live_edges e where e.dataset_id = any(array(select id from member))
 
 -- name: last_reports :many
 -- The datasets that each of these jobs reads and writes by its latest report.

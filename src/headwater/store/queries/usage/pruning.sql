@@ -57,7 +57,7 @@ with member as (
 )
 select m.node, e.job_id, bool_or(e.manual), max(e.last_at), j.namespace, j.name
 from member m join live_edges e on e.dataset_id = m.id and e.direction = 'in' left join jobs j on j.id = e.job_id
-where (e.manual or not exists (select from logged l where l.id = e.job_id)) and not coalesce(j.hidden, false)
+where e.dataset_id = any(array(select id from member)) and (e.manual or not exists (select from logged l where l.id = e.job_id)) and not coalesce(j.hidden, false)
 group by m.node, e.job_id, j.namespace, j.name
 order by m.node, max(e.last_at) desc, e.job_id
 
@@ -69,7 +69,7 @@ with member as (
 )
 select distinct r.node, w.node from member r join live_edges i on i.dataset_id = r.id and i.direction = 'in'
 join live_edges o on o.job_id = i.job_id and o.direction = 'out' join member w on w.id = o.dataset_id
-where r.node <> w.node order by 1, 2
+where i.dataset_id = any(array(select id from member)) and o.dataset_id = any(array(select id from member)) and r.node <> w.node order by 1, 2
 
 -- name: reported :many
 -- The last report about instances of each of these entities: name, time.
