@@ -68,9 +68,7 @@ class UsingJobRow(msgspec.Struct, frozen=True):
 
 async def using_jobs(connection: Connection, dataset: uuid.UUID, since: dt.datetime, limit: int) -> list[UsingJobRow]:
     """Return the jobs that read or write this dataset, the latest first."""
-    rows = await sqlfile.load("usage/usage")["using_jobs"].many(
-        connection, dataset=dataset, since=since, limit=limit
-    )
+    rows = await sqlfile.load("usage/usage")["using_jobs"].many(connection, dataset=dataset, since=since, limit=limit)
     return [UsingJobRow(*row) for row in rows]
 
 
