@@ -264,6 +264,7 @@ describe("dashboards", () => {
     await page.getByText("No dashboard is like this").waitFor();
     await page.getByLabel("Part of a title").fill("funnel");
     await row.getByRole("link", { name: "Funnel, this week" }).click();
+    await page.locator("h1", { hasText: "dashboard/7" }).waitFor();
     await page.getByRole("link", { name: "Lineage", exact: true }).last().click();
     await settled(page);
     assert.ok((await cards(page)).includes("funnel"));
