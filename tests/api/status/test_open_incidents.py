@@ -50,6 +50,15 @@ def hourly(client: Client) -> Client:
     return client
 
 
+def test_the_error_of_the_run_that_is_the_cause_is_told(client: Client) -> None:
+    error = {"errorMessage": facet(message="disk full\nat line 3", programmingLanguage="PYTHON")}
+    event = run_event("FAIL", 1, "load", ["/src"], ["/raw"], at=NOW.isoformat(), run_facets=error)
+    assert client.post("/api/v1/lineage", encoded(event)).status_code == 201
+    (one,) = ask(client)["incidents"]
+    assert one["text"] == "the last run failed; disk full"
+    assert client.get("/api/v2/open-incident", id=one["id"]).json()["incident"]["text"] == one["text"]
+
+
 def test_one_failure_with_late_children_is_one_entry(hourly: Client) -> None:
     assert sorted(shown(hourly)) == [("late", "beside", []), ("late", "raw", ["clean", "report"])]
     for hours in (4, 3, 2):

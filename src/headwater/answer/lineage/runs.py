@@ -2,7 +2,7 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,9 +22,11 @@ from headwater.store.lineage import run_lineage as version_store
 from headwater.store.lineage import runs as run_store
 from headwater.store.lineage.nodes import NodeRow
 from headwater.store.lineage.runs import ReadVersion, RunRow, RunsBelow
+from headwater.store.status import wrong_versions as origin_store
 
 # The most runs without an end that are looked at: those silent for longest.
 _MOST_OPEN = 20_000
+_LONGEST_ERROR = 300
 
 
 class RunRef(msgspec.Struct):
@@ -234,6 +236,19 @@ def _error(facets: dict[str, bytes]) -> str | None:
         "message"
     )
     return message.strip().splitlines()[0] if isinstance(message, str) and message.strip() else None
+
+
+async def errors_of(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """The first line of the error of each of these runs that failed; those of which no event tells one are absent."""
+    found: dict[uuid.UUID, str] = {}
+    keys = {
+        key for id_, some in (await origin_store.run_keys(connection, ids)).items() for key in some if key.run == id_
+    }
+    rows = await version_store.runs(connection, keys, "infinity")
+    for key, facets in (await run_log.load(connection, list(rows.values()))).items():
+        if error := _error(facets.run):
+            found[key[0]] = error[:_LONGEST_ERROR]
+    return found
 
 
 async def run(database: Database, text: str) -> RunDetail:

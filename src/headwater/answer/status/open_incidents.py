@@ -12,7 +12,7 @@ import msgspec
 
 from headwater.answer.lineage import node
 from headwater.answer.lineage.catalog import owners_of
-from headwater.answer.lineage.runs import stalled_runs
+from headwater.answer.lineage.runs import errors_of, stalled_runs
 from headwater.answer.status import incidents
 from headwater.answer.status.doubted_instances import DoubtedInstances
 from headwater.answer.status.doubted_versions import Doubt, describe_check, doubted_versions
@@ -92,18 +92,32 @@ async def open_incidents(
     wanted = [one for one in found if kind in {None, one.kind}]
     far = dt.datetime.max.replace(tzinfo=dt.UTC)
     wanted.sort(key=lambda one: (KINDS.index(one.kind), one.since or far, one.id))
-    return OpenIncidents(len(wanted), counts, wanted[offset : offset + limit], left_out)
+    shown = await _with_errors(database, wanted[offset : offset + limit])
+    return OpenIncidents(len(wanted), counts, shown, left_out)
 
 
 async def open_incident(database: Database, id_: str) -> OpenIncident:
     """Return the entry with this id. NotFound if there is none, or no longer."""
     for one in (await _all(database))[0]:
         if one.id == id_:
-            return one
+            return (await _with_errors(database, [one]))[0]
     raise NotFound(
         f"no incident is open for {id_[:300]!r}; a later good run or a verdict ended it, or there was none",
         id=id_[:300],
     )
+
+
+async def _with_errors(database: Database, shown: list[OpenIncident]) -> list[OpenIncident]:
+    """Add to the text of each failing job the error of the run that is its cause, if an event tells it."""
+    runs = {one.id: uuid.UUID(one.cause.id) for one in shown if one.kind == "failed" and one.cause.kind == "run"}
+    if not runs:
+        return shown
+    async with database.snapshot() as connection:
+        errors = await errors_of(connection, runs.values())
+    return [
+        msgspec.structs.replace(one, text=f"{one.text}; {errors[runs[one.id]]}") if runs.get(one.id) in errors else one
+        for one in shown
+    ]
 
 
 async def _all(database: Database) -> tuple[list[OpenIncident], dict[str, int]]:
