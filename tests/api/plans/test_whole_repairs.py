@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from tests.api.status.test_entities import declare
 from tests.api.status.test_wrong_versions import at, send
-from tests.events import RUN, dataset, facet, run_event
+from tests.events import RUN, dataset, facet, parent, run_event
 from tests.fixtures.app import Client
 from tests.scale import full
 
@@ -40,6 +40,8 @@ produced_by: [package:tops]
 """
 DAYS = [f"2026-01-{day:02}" for day in range(5, 19)]
 WEEKS = ["2026-W02", "2026-W03"]
+STEPS = 5000
+"""The number of a step is that of its run and these."""
 KEYS = {"parts": DAYS, "sums": WEEKS, "tops": WEEKS}
 Thing = tuple[str, str]
 """A dataset, or an instance of an entity: (``, name) or (entity, key)."""
@@ -71,10 +73,13 @@ class Work(NamedTuple):
 
 
 class World:
-    """Jobs in an order in which they could run, what each run used, and what is held. `recorded`: reports say which instances were read."""
+    """Jobs in an order in which they could run, what each run used, and what is held. `recorded`: reports say which instances were read. `stepped`: a
+    step below the run that reports an instance writes it; `contents`: with a fingerprint.
+    """
 
-    def __init__(self, client: Client, seed: int) -> None:
+    def __init__(self, client: Client, seed: int, *, stepped: bool = False) -> None:
         self.client, self.chance = client, random.Random(seed)
+        self.stepped, self.contents = stepped, bool(seed // 6 % 2)
         kind, self.recorded = ("mixed", "schedules", "runs")[seed % 3], bool(seed // 3 % 2)
         names = [] if kind == "schedules" else [f"job{number}" for number in range(5)]
         for entity in [] if kind == "runs" else KEYS:
@@ -111,8 +116,19 @@ class World:
         inputs = [("", each) for each in work.reads] + needed
         self.used[number] = {(each, self.holds[each]) for each in inputs if each in self.holds}
         self.made[number] = {(("", each), number) for each in written} | ({((name, key), number)} if key else set())
+        content = f"xxh3-128:{number:032x}"
         outputs = [dataset(each, headwater_declared=facet(name=each)) if work.declared else each for each in written]
-        send(self.client, run_event("COMPLETE", number, name, work.reads, outputs, at=at(number)))
+        if key and self.stepped:
+            if self.contents:
+                outputs = [dataset(each, version=facet(datasetVersion=content)) for each in written]
+            step, below = number + STEPS, parent(number, name)
+            send(
+                self.client,
+                run_event("COMPLETE", step, f"{name}-step", work.reads, outputs, at=at(number), run_facets=below),
+            )
+            send(self.client, run_event("COMPLETE", number, name, at=at(number)))
+        else:
+            send(self.client, run_event("COMPLETE", number, name, work.reads, outputs, at=at(number)))
         self.holds |= dict(self.made[number])
         if key:
             one: dict[str, Any] = {
@@ -122,6 +138,8 @@ class World:
                 "ref": RUN.format(number),
                 "at": at(number),
             }
+            if self.stepped and self.contents:
+                one["fingerprint"] = content
             if self.recorded:
                 reads = [{"entity": entity, "instances": [each]} for entity, each in needed]
                 one |= {"reads": reads, "seq": self.seq}
@@ -177,7 +195,9 @@ def condemn(world: World) -> tuple[set[Made], dict[str, Any]]:
             "wrong": [{"entity": entity, "instances": [key]}]
         }
     if world.chance.random() < 0.5 or scheduled:
-        return world.made[number], {"origins": [{"kind": "RUN", "ref": RUN.format(number)}]}
+        is_step = world.stepped and any(thing[0] for thing, _ in world.made[number]) and world.chance.random() < 0.7
+        ref = RUN.format(number + STEPS if is_step else number)
+        return world.made[number], {"origins": [{"kind": "RUN", "ref": ref}]}
     one = world.chance.choice(sorted(world.made[number]))
     nodes = world.client.get(f"/api/v2/runs/{RUN.format(number)}/lineage", depth=1).json()["nodes"]
     (id_,) = {
@@ -239,7 +259,16 @@ def mend(world: World, roots: set[Made], id_: str, plan: PlanHere | None) -> lis
 
 @pytest.mark.parametrize("seed", range(full(120, 6)))
 def test_random_worlds_are_mended_as_brute_force_says(client: Client, seed: int) -> None:
-    world = World(client, seed)
+    compare(World(client, seed))
+
+
+@pytest.mark.parametrize("seed", range(full(120, 12)))
+def test_random_packages_of_steps_are_mended_as_brute_force_says(client: Client, seed: int) -> None:
+    compare(World(client, seed, stepped=True))
+
+
+def compare(world: World) -> None:
+    client = world.client
     world.history()
     roots, body = condemn(world)
     wrong = world.held(roots)
