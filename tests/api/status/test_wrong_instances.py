@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from tests.api.status.test_entities import declare
-from tests.api.status.test_wrong_versions import START, at, held, incident, made, runs, send
+from tests.api.status.test_wrong_versions import START, at, held, incident, made, of_columns, runs, send
 from tests.events import RUN, dataset, facet, run_event, schema
 from tests.fixtures.app import Client
 
@@ -100,6 +100,43 @@ def test_columns_of_an_instance_spare_readers_of_other_columns(client: Client) -
     found = taint(client, "parts", "2026-01-02", columns=["a"])
     assert held(found["reads"]) == {"parts", "x"}
     assert held(incident(client, found["id"])["reads"]) == {"parts", "x"}
+
+
+COLUMNS = """
+entity: parts
+period: {every: day, from: 2026-01-01}
+stored_in: ["file /parts"]
+---
+entity: sums
+period: {every: day, from: 2026-01-01}
+depends_on: {parts: same}
+stored_in: ["file /x"]
+---
+entity: tops
+period: {every: day, from: 2026-01-01}
+depends_on: {parts: same}
+stored_in: ["file /y"]
+"""
+
+
+def test_columns_of_a_run_spare_readers_of_other_columns(client: Client) -> None:
+    """By recorded reads and by the schedule of the instances that it made."""
+    assert declare(client, COLUMNS).status_code == 200
+    send(
+        client,
+        run_event("COMPLETE", 1, "load", ["/src"], [dataset("/parts", **schema("a", "b"))], at=at(1)),
+        run_event("COMPLETE", 2, "one", ["/parts"], [made("/x", {"ax": [("/parts", "a")]})], at=at(2)),
+        run_event("COMPLETE", 3, "two", ["/parts"], [made("/y", {"by": [("/parts", "b")]})], at=at(3)),
+    )
+    for entity, number in (("parts", 1), ("sums", 2), ("tops", 3)):
+        produced(client, entity, number, "2026-01-02", at=at(number))
+    found = of_columns(client, 1, "a")
+    assert held(found["reads"]) == {"parts", "x"}
+    assert hits(found) == {"parts": ["2026-01-02"], "sums": ["2026-01-02"]}
+    assert {hit["entity"]: hit["columns"] for hit in found["hits"]} == {"parts": ["a"], "sums": ["ax"]}
+    shown = incident(client, found["id"])
+    assert held(shown["reads"]) == {"parts", "x"}
+    assert {each["entity"]: each["tainted"] + each["inherited"] for each in shown["entities"]} == hits(found)
 
 
 def test_what_a_person_confirmed_leads_to_no_reader(client: Client) -> None:

@@ -94,5 +94,18 @@ async def scheduled(connection: Connection, runs: Iterable[uuid.UUID]) -> dict[u
     return found
 
 
+def subtract_instances(made: Made, others: Made) -> list[tuple[str, InstanceRange]]:
+    """The instances that are none of the others of the same run."""
+    left: dict[tuple[str, int], Ordinals] = {}
+    for run, some in others:
+        key = run, some.entity_id
+        left[key] = left.get(key, NONE) | Ordinals.between(some.start_, some.end_)
+    return [
+        (run, InstanceRange(some.entity_id, start, end))
+        for run, some in made
+        for start, end in Ordinals.between(some.start_, some.end_) - left.get((run, some.entity_id), NONE)
+    ]
+
+
 def _add(to: dict[int, Ordinals], some: InstanceRange) -> None:
     to[some.entity_id] = to.get(some.entity_id, NONE) | Ordinals.between(some.start_, some.end_)

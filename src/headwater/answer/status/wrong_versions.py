@@ -1,10 +1,8 @@
-"""The runs and versions that used a wrong run, version or content: by recorded reads, with no schedule and no
-declaration.
+"""The runs and versions that used a wrong run, version or content: by recorded reads, with no schedule and no declaration.
 
-A run that read something wrong is wrong, and so is every version that it wrote. The version that a run read is known
-exactly if its events name a version, an item or a content; otherwise it is judged by the time at which the run began,
-and the answer says so (`basis`). A run whose events say which items of a dataset it read is hit through those only.
-Computed anew for each question, so what a later run mended is no longer wrong.
+A run that read something wrong is wrong, and so is every version that it wrote. The version that a run read is known exactly if its events name a
+version, an item or a content; otherwise it is judged by the time at which the run began, and the answer says so (`basis`). A run whose events say
+which items of a dataset it read is hit through those only. Computed anew for each question, so what a later run mended is no longer wrong.
 """
 
 import contextlib
@@ -20,9 +18,9 @@ from headwater.answer.status.doubted_instances import InstanceDoubts
 from headwater.answer.status.instance_pairs import InstancePairs
 from headwater.answer.status.wrong_by_reads import WrongByReads, WrongElsewhere, describe
 from headwater.answer.status.wrong_columns import Reason, Spread, restricted
-from headwater.answer.status.wrong_makers import Made, WrongMakers, scheduled
+from headwater.answer.status.wrong_makers import Made, WrongMakers, scheduled, subtract_instances
 from headwater.entities.needs.columns import ALL, Columns, both, named
-from headwater.entities.time.ordinals import NONE, Ordinals
+from headwater.entities.time.ordinals import Ordinals
 from headwater.errors import NotFound
 from headwater.model import version
 from headwater.store.database import Connection
@@ -89,7 +87,7 @@ class Search:
         return {key.run for key in self.found.runs if key not in self._partial_runs}
 
     def found_versions(self) -> bool:
-        """Return whether any wrong version of a dataset was found."""
+        """Return whether any wrong version was found."""
         return bool(self.found.places)
 
     async def condemn(self, origins: Iterable[Origin]) -> None:
@@ -216,6 +214,13 @@ class Search:
         made = await store.made_by_runs(self._connection, [str(run) for run in makers])
         return self._of_contents + self._list_wrong(made, self.found.places.keys() - self._partial)
 
+    def columns_of(self, one: MadeInstances) -> Columns:
+        """The wrong columns of wrong instances: those of the versions that they are or may be; all where none of these was found."""
+        wrong: Columns = frozenset()
+        for place in self._pairs.homes(one) & self.found.places.keys():
+            wrong = both(wrong, self.found.columns.get(place, ALL))
+        return wrong or ALL
+
     async def _load_makers(self) -> set[uuid.UUID]:
         """The runs that made instances, among those found and those above them."""
         writers = {writer.run for place in self.found.places if (writer := self._walk.writer_of(place)) is not None}
@@ -260,7 +265,7 @@ class Search:
         doubts = InstanceDoubts(self._connection, await declared(self._connection), [], within)
         roots = list(roots)
         await doubts.follow_made(roots)
-        await self.condemn_makers(_without(doubts.list_made(), roots), {})
+        await self.condemn_makers(subtract_instances(doubts.list_made(), roots), {})
 
     async def follow_instances(self) -> None:
         """Add the runs that used an instance which the runs found so far made, in any version: one that was replaced may have been read before."""
@@ -271,7 +276,7 @@ class Search:
             of_whole = self.found.places.keys() - self._partial - self.found.columns.keys()
             wrong = [(one.run, one.some) for one in self._list_wrong(made, of_whole)]
             await doubts.follow_made(wrong)
-            await self.condemn_makers(_without(doubts.list_made(), wrong), {})
+            await self.condemn_makers(subtract_instances(doubts.list_made(), wrong), {})
             if self.run_ids() == before:
                 return
 
@@ -371,19 +376,6 @@ class Search:
         self.described = await describe(
             self._connection, self._walk, self.found, entities=entities, right=right, elsewhere=self._elsewhere
         )
-
-
-def _without(made: Made, others: Made) -> list[tuple[str, InstanceRange]]:
-    """The instances that are none of the others of the same run."""
-    left: dict[tuple[str, int], Ordinals] = {}
-    for run, some in others:
-        key = run, some.entity_id
-        left[key] = left.get(key, NONE) | Ordinals.between(some.start_, some.end_)
-    return [
-        (run, InstanceRange(some.entity_id, start, end))
-        for run, some in made
-        for start, end in Ordinals.between(some.start_, some.end_) - left.get((run, some.entity_id), NONE)
-    ]
 
 
 class WrongInstances(NamedTuple):

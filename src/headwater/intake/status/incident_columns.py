@@ -39,10 +39,17 @@ class Restricted(NamedTuple):
 
 
 async def restricted(
-    connection: Connection, held: StoredDeclarations, wrong: Mapping[str, Columns], since: dt.datetime | None
+    connection: Connection,
+    held: StoredDeclarations,
+    wrong: Mapping[str, Columns],
+    since: dt.datetime | None,
+    *,
+    checked: Mapping[str, Columns],
 ) -> Restricted:
-    """Follow these wrong columns downstream. Raises InvalidStatus if an entity has known columns and not this one, if retention dropped the lineage
-    of the time when the instances were produced, or if the columns reach too many datasets.
+    """Follow these wrong columns downstream.
+
+    Raises InvalidStatus if an entity of `checked` has known columns and not this one, if retention dropped the lineage of the time when the instances
+    were produced, or if the columns reach too many datasets.
     """
     state = await server_state.read(connection)
     if state.log_dropped_before and (since is None or earlier(since, _APART) < state.log_dropped_before):
@@ -52,7 +59,7 @@ async def restricted(
             kept_from=state.log_dropped_before.isoformat(),
         )
     stored = await _stored(connection, held, Identity(state.rules))
-    await _checked(connection, held, stored, wrong)
+    await _checked(connection, held, stored, checked)
     carried = Carried(held.graph, stored, wrong)
     await _followed(connection, carried, since)
     return Restricted(carried.columns, frozenset(carried.unaffected()), since)

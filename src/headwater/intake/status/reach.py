@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
-from headwater.entities.needs.columns import Columns
+from headwater.entities.needs.columns import ALL, Columns, both
 from headwater.entities.status.propagation import Spread
 from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.intake.status import histories
@@ -50,6 +50,9 @@ class Search(Protocol):
     async def made_instances(self) -> Sequence[MadeInstances]:
         """The instances that the wrong runs made, or that the wrong versions are, in their current versions."""
 
+    def columns_of(self, one: MadeInstances) -> Columns:
+        """The wrong columns of wrong instances."""
+
     def found_versions(self) -> bool:
         """Return whether any wrong version of a dataset was found."""
 
@@ -77,18 +80,19 @@ async def reach(
     """Follow schedules from the instances, recorded reads from the runs, and each from the other until neither finds more. `wrong`: the wrong columns
     by entity; empty if whole instances are.
     """
-    asked = dict(named)
+    asked, of_columns = dict(named), dict(wrong) or dict.fromkeys(named, ALL)
     if search is not None:
         # The schedule says through what an instance is wrong; recorded reads say only that it is. So it is asked of the first ones.
-        made = await _load_made(held, search)
+        made = await _load_made(held, search, of_columns)
         _add(asked, {name: some for name, some in made.items() if not _needs_any(held, name, made)})
     while True:
         recorded, gone = await histories.reached(connection, held, asked)
         roots = {name: (some & recorded.there.get(name, NONE)) - gone.get(name, NONE) for name, some in asked.items()}
         coded = await coded_versions(connection, held, roots)
         columns = None
-        if wrong:
-            columns = await restricted(connection, held, wrong, produced_since(roots, coded))
+        of_roots = {name: of_columns.get(name, ALL) for name in asked}
+        if any(some != ALL for some in of_roots.values()):
+            columns = await restricted(connection, held, of_roots, produced_since(roots, coded), checked=wrong)
         # Each step is slow with thousands of entities; a thread leaves the event loop free.
         unaffected = columns.unaffected if columns else frozenset[tuple[str, str]]()
         reached = await asyncio.to_thread(Spread, recorded, roots, {}, unaffected)
@@ -108,19 +112,20 @@ async def reach(
             await search.follow_roots(makers, within)
             await search.follow_instances()
         await search.settle()
-        made = await _load_made(held, search)
+        made = await _load_made(held, search, of_columns)
         new = {name: some - asked.get(name, NONE) - reached.current.get(name, NONE) for name, some in made.items()}
         if search.run_ids() == before and not any(new.values()):
             return found
         _add(asked, new)
 
 
-async def _load_made(held: StoredDeclarations, search: Search) -> dict[str, Ordinals]:
-    """The instances that the wrong runs made, or that the wrong versions are, of entities that are declared."""
+async def _load_made(held: StoredDeclarations, search: Search, of_columns: dict[str, Columns]) -> dict[str, Ordinals]:
+    """The instances that the wrong runs made, or that the wrong versions are, of entities that are declared. Their wrong columns are added."""
     found: dict[str, Ordinals] = {}
     for one in await search.made_instances():
         if (name := held.names.get(one.some.entity_id)) is not None:
             _add(found, {name: Ordinals.between(one.some.start_, one.some.end_)})
+            of_columns[name] = both(of_columns.get(name, frozenset()), search.columns_of(one))
     return found
 
 
