@@ -77,8 +77,12 @@ describe("a writer", () => {
     await page.getByLabel("The tag").fill("team:shop");
     await page.getByRole("button", { name: "Add to all" }).click();
     await page.getByRole("button", { name: "team:shop" }).waitFor();
-    await page.locator("td .tag", { hasText: "team:shop" }).first().waitFor();
+    // Rows are asked for again while the changes are still being made: the last one comes last.
     const rows = await page.locator("tbody tr").count();
+    await page
+      .locator("td .tag", { hasText: "team:shop" })
+      .nth(rows - 1)
+      .waitFor();
     assert.equal(await page.locator("td .tag", { hasText: "team:shop" }).count(), rows);
     await page.getByRole("checkbox", { name: /Tick dataset:.*revenue/ }).check();
     await page.getByLabel("Add to all").selectOption("owner");
@@ -89,8 +93,12 @@ describe("a writer", () => {
     await page.getByRole("checkbox", { name: "Tick all rows of this page" }).check();
     await page.getByLabel("The tag").fill("nightly");
     await page.getByRole("button", { name: "Add to all" }).click();
-    await page.locator("td .tag", { hasText: "nightly" }).first().waitFor();
-    assert.equal(await page.locator("td .tag", { hasText: "nightly" }).count(), await page.locator("tbody tr").count());
+    const jobs = await page.locator("tbody tr").count();
+    await page
+      .locator("td .tag", { hasText: "nightly" })
+      .nth(jobs - 1)
+      .waitFor();
+    assert.equal(await page.locator("td .tag", { hasText: "nightly" }).count(), jobs);
     await open("catalogue/teams");
     await page.getByRole("table", { name: "Teams" }).getByText("shop").waitFor();
     await open("settings/audit");
