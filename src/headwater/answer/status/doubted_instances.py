@@ -57,11 +57,6 @@ class InstanceDoubts:
         held = await declared(connection)
         return cls(connection, held, await check_store.trusted(connection, since) if held.declared else [])
 
-    @property
-    def runs(self) -> set[str]:
-        """The runs that made what is doubted."""
-        return {version.run for version in self._doubted if version.run}
-
     def list_made(self) -> list[tuple[str, run_store.InstanceRange]]:
         """The doubted instances, each with the run that made it."""
         return [

@@ -30,7 +30,7 @@ class Subject(NamedTuple):
     columns: tuple[str, ...] = ()
 
 
-class Held(NamedTuple):
+class HeldInstances(NamedTuple):
     """Instances of an entity that a dataset holds, as texts, of which these columns are meant; all without any."""
 
     entity: str
@@ -40,7 +40,7 @@ class Held(NamedTuple):
 
 class Subjects(NamedTuple):
     origins: list[Origin]
-    instances: list[Held]
+    instances: list[HeldInstances]
 
 
 async def read_subjects(database: Database, named: Iterable[Subject]) -> Subjects:
@@ -99,7 +99,7 @@ async def _written(connection: Connection, origin: Origin) -> set[uuid.UUID]:
     return {row.dataset for _, row in await run_store.versions_written(connection, sorted(keys), "infinity")}
 
 
-async def _of_dataset(connection: Connection, one: Subject) -> tuple[list[Held], list[Origin]]:
+async def _of_dataset(connection: Connection, one: Subject) -> tuple[list[HeldInstances], list[Origin]]:
     row = await node_row(connection, one.ref)
     await _check(connection, [row.id], one.columns, row.node_id)
     versions = await store.held(connection, row.id, _MOST)
@@ -112,7 +112,7 @@ async def _of_dataset(connection: Connection, one: Subject) -> tuple[list[Held],
     entities = [each.entity for each in (await of_datasets(connection, [row.id])).get(row.id, [])]
     marks = by_entity(await status_store.marks_of(connection, [of.number(entity) for entity in entities]))
     found = [
-        Held(entity, ranges.written(of.instances(entity), marks[of.number(entity)].exist), one.columns)
+        HeldInstances(entity, ranges.written(of.instances(entity), marks[of.number(entity)].exist), one.columns)
         for entity in entities
         if of.number(entity) in marks and marks[of.number(entity)].exist
     ]

@@ -142,14 +142,6 @@ class Search:
         self._of_columns |= dict.fromkeys(some, ALL)
         await self._go_on({}, some)
 
-    async def condemn_runs(self, ids: Collection[uuid.UUID]) -> None:
-        """Add these runs, which made something that is wrong for another reason."""
-        found = await store.run_keys(self._connection, ids)
-        keys = {key for some in found.values() for key in some}
-        self._of_columns |= dict.fromkeys(keys, ALL)
-        await self._go_on(dict.fromkeys(keys, Reason(None, 0, _EXACT)), {})
-        await self._restrict()
-
     async def condemn_instances(self, made: Made, columns: Mapping[int, Columns]) -> None:
         """Add the versions of datasets that these instances are, and everyone that used them. Nothing else that their runs wrote is wrong.
 
