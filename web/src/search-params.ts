@@ -125,10 +125,12 @@ export const lineage = (raw: Raw) =>
     filter: text(raw.filter),
   });
 
+/** `at`: the time that a calendar shows (older links say `month`); `instances`: the range that is chosen in it. */
+const calendar = (raw: Raw) => ({ at: text(raw.at ?? raw.month), instances: text(raw.instances) });
 export const dataset = (raw: Raw) =>
-  some({ from: text(raw.from), to: text(raw.to), page: number(raw.page, 1, 1_000_000) });
+  some({ from: text(raw.from), to: text(raw.to), page: number(raw.page, 1, 1_000_000), ...calendar(raw) });
 export const run = (raw: Raw) => some({ with: text(raw.with) });
-export const entity = (raw: Raw) => some({ month: text(raw.month), instances: text(raw.instances) });
+export const entity = (raw: Raw) => some(calendar(raw));
 export const incidents = (raw: Raw) => some({ kind: text(raw.kind), state: text(raw.state) });
 export const changes = (raw: Raw) =>
   some({

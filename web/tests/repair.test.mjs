@@ -129,6 +129,46 @@ describe("saying and repairing", () => {
   );
 
   onPage(
+    "the calendar: dragged over, walked with arrows, from a year to a month, and all of it in the address",
+    async (page, open) => {
+      const part = (instance) => page.locator(`[data-instance="${instance}"]`);
+      const query = () => new URL(page.url()).searchParams;
+      await open("schedules/weather?month=2013-03");
+      // Clocks went forward on the tenth: nothing stands under two o'clock.
+      const tenth = page.getByRole("row", { name: /Sun 2013-03-10/ });
+      await tenth.waitFor();
+    assert.equal(await tenth.locator("[data-instance]").count(), 23);
+      assert.equal(await tenth.locator('[data-column="2"]').count(), 0);
+      await part("2013-03-12T04-04:00").hover();
+      await page.mouse.down();
+      await part("2013-03-13T06-04:00").hover();
+      await page.mouse.up();
+      await page.getByRole("region", { name: "Chosen: 2013-03-12T04-04:00..2013-03-13T06-04:00" }).waitFor();
+      assert.equal(await page.locator('[aria-selected="true"]').count(), 27);
+      await page.reload();
+      await page.getByRole("region", { name: /^Chosen: 2013-03-12T04/ }).waitFor();
+      await part("2013-03-12T04-04:00").focus();
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("ArrowRight");
+      await page.keyboard.press("Enter");
+      await page.getByRole("region", { name: "Chosen: 2013-03-13T05-04:00" }).waitFor();
+      await page.keyboard.press("Enter");
+      await page.waitForFunction(() => !document.querySelector(".range"));
+      await page.getByRole("button", { name: "Year" }).click();
+      await page.getByRole("row", { name: /Mar 2013/ }).waitFor();
+      assert.equal(query().get("at"), "2013");
+      const twelfth = await part("2013-03-12T00-04:00").getAttribute("aria-label");
+      assert.match(twelfth, /^2013-03-12T00-04:00 to 2013-03-12T23-04:00: /);
+      await part("2013-03-12T00-04:00").click();
+      await page.getByRole("region", { name: "Chosen: 2013-03-12T00-04:00..2013-03-12T23-04:00" }).waitFor();
+      await page.getByRole("button", { name: "Mar 2013" }).click();
+      await page.getByRole("row", { name: /Tue 2013-03-12/ }).waitFor();
+      await page.getByRole("button", { name: "Earlier" }).click();
+      await page.waitForURL(/at=2013-02/);
+    },
+  );
+
+  onPage(
     "three hours wrong: who is hit, the plan, apply, and retract",
     async (page, open) => {
       await open("schedules/weather?month=2013-03");

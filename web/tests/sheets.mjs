@@ -25,7 +25,7 @@ const pages = [
   "jobs/shop:load-orders",
   "jobs/shop:load-orders/durations",
   "runs/01990000-0000-7000-8000-000000000043",
-  "schedules/weather?month=2013-03",
+  "schedules/weather?at=2013-03",
   "incidents",
   "incidents/job:web:import-clicks",
   "incidents/dataset:postgres:~~shop:5432:shop.public.orders",

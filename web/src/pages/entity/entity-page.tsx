@@ -3,6 +3,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useAsk } from "../../api/queries.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Facts, Page, Section } from "../../parts/page.tsx";
+import { NodeLink } from "../../parts/node-link.tsx";
 import { State } from "../../parts/state.tsx";
 import { Calendar } from "./calendar.tsx";
 
@@ -20,7 +21,7 @@ export function EntityPage() {
     >
       <Calendar entity={entity} />
       <Answered of={one}>
-        {({ entity: view, needs, needed_by, declared }) => (
+        {({ entity: view, needs, needed_by, declared, homes }) => (
           <div className="columns-2">
             <div>
               <Section title="Facts">
@@ -32,6 +33,10 @@ export function EntityPage() {
                     ["States", view.states.join(", ")],
                     ["Owners", view.owners.length > 0 && view.owners.join(", ")],
                     ["Made by", view.produced_by.length > 0 && view.produced_by.map((one) => one.job).join(", ")],
+                    [
+                      "Stored in",
+                      homes.length > 0 && homes.map(({ dataset }) => <NodeLink key={dataset} id={dataset} />),
+                    ],
                     ...Object.entries(view.tags).map(([key, values]) => [key, values.join(", ")] as const),
                   ]}
                 />
