@@ -1,4 +1,4 @@
-"""Time an event between its bytes and the arrays that PostgreSQL gets: reading, projecting, packing. Without a database.
+"""Time an event between its bytes and the arrays that PostgreSQL gets: reading, projecting, packing, identifying. Without a database.
 
 Then events that report SQL alone, whose text is parsed: of texts that are all new, and of texts that were parsed before.
 
@@ -21,6 +21,7 @@ from tests.events import columns, dataset, encoded, facet, run_event, schema  # 
 
 from headwater.intake.events.project import Projector  # noqa: E402
 from headwater.model.event import read  # noqa: E402
+from headwater.model.version import bytes_digest, event_digest  # noqa: E402
 from headwater.store.arrays import Packed  # noqa: E402
 from headwater.store.events import projections  # noqa: E402
 from headwater.store.events import rows as stored  # noqa: E402
@@ -108,6 +109,14 @@ def main() -> None:
     print(f"read     {best(given.rounds, lambda: [read(body) for body in bodies]) * each:6.1f} µs an event")
     print(f"project  {best(given.rounds, lambda: [projector(*one) for one in decoded]) * each:6.1f} µs")
     print(f"pack     {best(given.rounds, lambda: [pack(batch) for batch in batches]) * each:6.1f} µs")
+    # In turn: the digest as it is, and as it was while an event was identified by its bytes (decision 057).
+    turns = [
+        (best(1, lambda: list(map(event_digest, bodies))), best(1, lambda: list(map(bytes_digest, bodies))))
+        for _ in range(given.rounds)
+    ]
+    by_meaning, by_bytes = (min(times) * each for times in zip(*turns, strict=True))
+    size = sum(map(len, bodies)) / given.events
+    print(f"digest   {by_meaning:6.1f} µs by meaning, {by_bytes:.1f} µs by bytes, of {size:.0f} bytes")
     new, repeated = time_statements(min(given.events, 500))
     print(
         f"project an event of SQL alone: {new:.0f} µs with a new text, {repeated:.0f} µs with one that was parsed before"

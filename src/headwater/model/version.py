@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterable
 from functools import lru_cache
 
+from headwater.model.canonical import canonical
 from headwater.model.names import DatasetName, JobName, bounded
 
 # Every fingerprint is one of these; other versions mean something only with the name of their dataset.
@@ -82,8 +83,21 @@ def content_id(content: bytes) -> uuid.UUID:
 
 
 def event_digest(body: bytes) -> bytes:
-    """16 bytes over the event as received. Identifies the event in the log, and breaks ties of event time."""
+    """16 bytes over the event's canonical form: two bodies that mean the same have the same digest. Identifies the event in the log, and breaks
+    ties of event time. A body without a canonical form has the digest of its bytes."""
+    with contextlib.suppress(ValueError):
+        return bytes_digest(canonical(body))
+    return bytes_digest(body)
+
+
+def bytes_digest(body: bytes) -> bytes:
+    """16 bytes over an event's bytes: its digest in logs of before digests were by meaning, which keep it."""
     return hashlib.blake2b(body, digest_size=16).digest()
+
+
+def digests_of(body: bytes) -> set[bytes]:
+    """The digests under which a log may have the body."""
+    return {event_digest(body), bytes_digest(body)}
 
 
 def fingerprint(text: str) -> str | None:

@@ -52,7 +52,11 @@ create table server_state (
   secret_key_id text,
   -- Edges that are parsed from the SQL of jobs that report no dataset (docs/decisions/052): in `foreign_edges`, with the job itself as their reporter. They are
   -- alive if the job's latest complete run, or its latest declaration, has them. `parsed_sql`: whether they count at all, a setting of the server.
-  parsed_sql boolean not null default true
+  parsed_sql boolean not null default true,
+  -- Events are identified by their canonical form from now on. Those of the log keep the digest of their bytes: an event that may be one of them is looked up
+  -- by it too. A day is left for servers of the version before, which write on during an upgrade.
+  -- `bytes_digests_until`: events that arrived later have no digest of their bytes; null: none has.
+  bytes_digests_until timestamptz
 );
 insert into server_state (rebuild_needed) select exists (select 1 from events);
 

@@ -1,7 +1,7 @@
 """Accept events: read them, append them to the log and project them in one transaction. The reply follows the commit.
 
 An event without identity is refused, with its index in the batch. Every other event is stored, and its receipt lists warnings and what it
-created. An event sent again has the same digest and changes nothing.
+created. An event sent again has the same digest and changes nothing, also in other words: the log keeps the bytes that came first (decision 057).
 """
 
 import datetime as dt
@@ -33,7 +33,7 @@ from headwater.model.event import Event, Warning, read
 from headwater.model.identity import Identity
 from headwater.model.manual import Target
 from headwater.store import search
-from headwater.store.database import Database
+from headwater.store.database import Connection, Database
 from headwater.store.events import events, projections, server_state
 from headwater.store.events.rows import DatasetLinkRow, DatasetRow, JobRow, NamespaceRow, merge_rows
 
@@ -93,6 +93,14 @@ class _LoggedEarlier(Exception):
         self.times = times
 
 
+class _InOtherWords(Exception):
+    """The log has events of this transaction with other bytes, which mean the same: its bodies, by digest."""
+
+    def __init__(self, bodies: dict[bytes, bytes]) -> None:
+        super().__init__()
+        self.bodies = bodies
+
+
 class WideIntake(Protocol):
     """Accepts events that would keep this process from answering others (`intake.events.wide`)."""
 
@@ -106,6 +114,7 @@ class _GenerationCache:
 
     def __init__(self, state: server_state.ServerState) -> None:
         self.generation = state.generation
+        self.bytes_digests_until = state.bytes_digests_until
         self.known = projections.CommittedRows()
         self.projector = Projector(Identity(state.rules), self.known.committed)
 
@@ -210,6 +219,7 @@ class Intake:
         """Append and project all items or none. Returns one receipt for each item, in order."""
         refused = False
         logged: dict[bytes, dt.datetime] = {}
+        items = _in_first_words(items)
         for attempt in range(_ATTEMPTS):
             try:
                 began = time.perf_counter()
@@ -219,6 +229,13 @@ class Intake:
                 return receipts
             except _LoggedEarlier as earlier:
                 logged |= earlier.times
+            except _InOtherWords as first:
+                items = [
+                    Item(read(body), body, item.digest, item.arrival)
+                    if (body := first.bodies.get(item.digest))
+                    else item
+                    for item in items
+                ]
             except StaleGeneration:
                 self._cache = None
             except DatabaseUnavailable as error:
@@ -239,6 +256,9 @@ class Intake:
         await self._partitions.ensure(self._database, times)
         cache = await self._current_cache()
         async with self._database.transaction() as connection:
+            if cache.bytes_digests_until is not None:
+                items = await _with_stored_digests(connection, items, cache.bytes_digests_until, now)
+                times = [logged.get(item.digest, at) for item, at in zip(items, times, strict=True)]
             if by_arrival := [item.digest for item in items if _is_by_arrival(item, now)]:
                 # An event without a time, or from the future, keeps the time of its first arrival; otherwise a repetition would be another event.
                 await events.lock_arrivals_alone(connection)
@@ -268,6 +288,9 @@ class Intake:
             if earlier := {d: at for d, at in await early.fetchall() if d in log and log[d].event_time != at}:
                 raise _LoggedEarlier(earlier)
             new = {row[0] for row in await appended.fetchall()}
+            repeated = [entry for digest, entry in log.items() if digest not in new]
+            if repeated and (other := await events.other_bodies(connection, repeated)):
+                raise _InOtherWords(other)
             if (written.hidden or written.hidden_namespaces) and (
                 mentioned := _mentioned_again(items, projected, new, written)
             ):
@@ -290,6 +313,34 @@ class Intake:
             async with self._database.connection() as connection:
                 self._cache = _GenerationCache(await server_state.read(connection))
         return self._cache
+
+
+def _in_first_words(items: Sequence[Item]) -> Sequence[Item]:
+    """Give items that mean the same the body of the first."""
+    first: dict[bytes, Item] = {}
+    for item in items:
+        first.setdefault(item.digest, item)
+    if len(first) == len(items):
+        return items
+    return [
+        msgspec.structs.replace(item, event=first[item.digest].event, body=first[item.digest].body) for item in items
+    ]
+
+
+async def _with_stored_digests(
+    connection: Connection, items: Sequence[Item], until: dt.datetime, now: dt.datetime
+) -> Sequence[Item]:
+    """Give items that the log has under the digest of their bytes that digest. `until`: events that arrived later have none."""
+    by_bytes = {
+        version.bytes_digest(item.body): item
+        for item in items
+        if _is_by_arrival(item, now) or _time(item, now) - _AHEAD <= until
+    }
+    stored = await events.times_of(connection, list(by_bytes)) if by_bytes else {}
+    if not stored:
+        return items
+    digests = {by_bytes[digest].digest: digest for digest in stored}
+    return [msgspec.structs.replace(item, digest=digests.get(item.digest, item.digest)) for item in items]
 
 
 def _damaged(damage: Damage, accepted: Accepted) -> InvalidEvent:

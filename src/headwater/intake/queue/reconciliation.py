@@ -104,7 +104,7 @@ class Reconciliation:
         for index, held in enumerate(chunk):
             if held.letter.id in self._seen:
                 settled[index] = ("doubled", "")
-            elif version.event_digest(held.body) in logged:
+            elif not logged.isdisjoint(version.digests_of(held.body)):
                 settled[index] = ("delivered", "")
             else:
                 rest.append(index)
@@ -138,7 +138,7 @@ class Reconciliation:
         return [claims.resolved(body, items[index]) if index in items else body for index, body in enumerate(bodies)]
 
     async def _in_log(self, bodies: list[bytes]) -> set[bytes]:
-        digests = [version.event_digest(body) for body in bodies]
+        digests = [digest for body in bodies for digest in version.digests_of(body)]
         async with self._database.connection() as connection:
             return set(await events.times_of(connection, digests))
 

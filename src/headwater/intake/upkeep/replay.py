@@ -85,7 +85,7 @@ async def replay(
                 await store.copy(
                     reading, writing, "events", until, lambda done: progress("copying", min(done, total), total)
                 )
-                await store.settle(writing, until, wanted.seal, state.log_dropped_before)
+                await store.settle(writing, until, wanted.seal, state)
     if not held.projected:
         await migrate(target)
         await rebuild(

@@ -1,6 +1,7 @@
 """The event log: append, read, and the month partitions it lives in."""
 
 import datetime as dt
+import hashlib
 import uuid
 from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Any
@@ -84,6 +85,14 @@ async def times_of(connection: Connection, digests: Sequence[bytes]) -> dict[byt
 async def send_early_times(connection: Connection, digests: Sequence[bytes]) -> AsyncCursor[Any]:
     """Ask, inside a pipeline, which of these events the log has with the warning `EARLY`; rows of (digest, event_time)."""
     return await sqlfile.load("events/events")["early_times"].send(connection, digests=list(digests), code=EARLY)
+
+
+async def other_bodies(connection: Connection, entries: Sequence[LogEntry]) -> dict[bytes, bytes]:
+    """The bodies, by digest, of those events that the log has in other words: with bytes that differ and mean the same."""
+    rows = [(entry.event_time, entry.digest, hashlib.sha256(entry.body).digest()) for entry in entries]
+    names = ("event_time", "digest", "sha256")
+    cursor = await sqlfile.load("events/events")["other_bodies"].send_columns(connection, names, rows)
+    return dict(await cursor.fetchall())
 
 
 async def pages(connection: Connection, size: int) -> AsyncIterator[list[tuple[dt.datetime, bytes, bytes]]]:

@@ -17,6 +17,7 @@ from headwater.store import sqlfile
 from headwater.store.database import Connection, Database, connecting, translated
 from headwater.store.events import events, retention
 from headwater.store.events.projections import TABLES
+from headwater.store.events.server_state import ServerState
 from headwater.store.migrate import files
 
 _rules = msgspec.json.Decoder(tuple[Rule, ...])
@@ -138,11 +139,13 @@ async def copy(
         return writing.rowcount
 
 
-async def settle(connection: Connection, until: dt.datetime, seal: int, dropped_before: dt.datetime | None) -> None:
+async def settle(connection: Connection, until: dt.datetime, seal: int, source: ServerState) -> None:
     """Record what this database is a replay of; called after the copying, in its transaction."""
     queries = sqlfile.load("events/replay")
     await queries["number_on"].many(connection)
-    await queries["dropped"].exec(connection, before=dropped_before)
+    await queries["like_source"].exec(
+        connection, dropped_before=source.log_dropped_before, bytes_digests_until=source.bytes_digests_until
+    )
     await connection.execute(_MARK)
     await connection.execute("insert into replayed (until, seal) values (%s, %s)", (until, seal))
 

@@ -15,6 +15,7 @@ class ServerState(msgspec.Struct, frozen=True):
     """`generation` goes up whenever something remembered may be wrong: the rules changed, or the projections were emptied.
 
     `identity_behind`: no rebuild has applied the rules to the past yet. `log_dropped_before`: the log has holes before this time.
+    `bytes_digests_until`: events that arrived by then may be in the log under the digest of their bytes (decision 057).
     """
 
     generation: int
@@ -22,6 +23,7 @@ class ServerState(msgspec.Struct, frozen=True):
     rebuild_needed: bool
     identity_behind: bool = False
     log_dropped_before: dt.datetime | None = None
+    bytes_digests_until: dt.datetime | None = None
 
 
 async def read(connection: Connection) -> ServerState:

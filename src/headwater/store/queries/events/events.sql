@@ -24,6 +24,11 @@ select w.digest, w.event_time from unnest(%(digests)b::bytea[]) as u (digest)
 cross join lateral (select digest, event_time, code from warnings where digest = u.digest offset 0) w
 where w.code = %(code)s
 
+-- name: other_bodies :many
+-- Those of these events that the log has with other bytes, which mean the same.
+select e.digest, e.body from unnest(%(event_time)b::timestamptz[], %(digest)b::bytea[], %(sha256)b::bytea[]) as x (t, d, h)
+join events e on e.digest = x.d and e.event_time = x.t where sha256(e.body) <> x.h
+
 -- name: page_after :many
 -- The log in order of identity, a page at a time: for replay, where order does not matter.
 select event_time, digest, body from events

@@ -51,6 +51,6 @@ from changes where at <= %(until)s
 -- Arrivals are numbered on from what was copied.
 select setval('arrivals', greatest((select max(arrived) from events), 1))
 
--- name: dropped :exec
--- The log has the same holes as the one it was copied from.
-update server_state set log_dropped_before = %(before)s
+-- name: like_source :exec
+-- The log has the same holes as the one it was copied from, and events under digests of the same kinds.
+update server_state set log_dropped_before = %(dropped_before)s, bytes_digests_until = %(bytes_digests_until)s

@@ -1,6 +1,6 @@
 -- name: read :one
 -- The shared state of server processes, and whether a rebuild of the projections is needed.
-select generation, identity::text, rebuild_needed, identity_behind, log_dropped_before from server_state
+select generation, identity::text, rebuild_needed, identity_behind, log_dropped_before, bytes_digests_until from server_state
 
 -- name: begin_writing :exec
 -- Waits for a rebuild to end; fails with HW001 when the generation is not the one remembered. It has plans reused for all parameters; here,
