@@ -1,5 +1,6 @@
 """Documents agree with the code."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -121,3 +122,14 @@ def test_links_in_documents_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.relative_to(ROOT)} → {target}"
+
+
+def test_the_page_shows_the_proof_of_pruning_that_the_docs_have() -> None:
+    proof = json.loads((ROOT / "web/src/pages/usage/proof.json").read_text(encoding="utf-8"))
+    document = (ROOT / "docs/explanation/prune.md").read_text(encoding="utf-8")
+    for one in proof["replays"]:
+        waves = "none" if one["waves"] == 0 else "1" if one["waves"] == 1 else f"1–{one['waves']}"
+        cells = (waves, one["dropped"], f"{one['run']:,}", one["removed"], one["errors"])
+        assert f"| {' | '.join(map(str, cells))} |" in document
+    assert f"{proof['bytes_unused']:,} bytes" in document
+    assert f"{proof['bytes_found']:,} of them" in document

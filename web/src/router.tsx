@@ -141,6 +141,12 @@ const whatif = createRoute({
   validateSearch: search.whatif,
   component: lazyRouteComponent(() => import("./pages/whatif/whatif-page.tsx"), "WhatIfPage"),
 });
+const review = createRoute({
+  getParentRoute: under,
+  path: "/review",
+  validateSearch: search.review,
+  component: lazyRouteComponent(() => import("./pages/review/review-page.tsx"), "ReviewPage"),
+});
 const trace = createRoute({
   getParentRoute: under,
   path: "/trace",
@@ -190,6 +196,7 @@ export const router = createRouter({
     changes,
     usage,
     whatif,
+    review,
     trace,
     privacy,
     events,

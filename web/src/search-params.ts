@@ -128,7 +128,14 @@ export const lineage = (raw: Raw) =>
 /** `at`: the time that a calendar shows (older links say `month`); `instances`: the range that is chosen in it. */
 const calendar = (raw: Raw) => ({ at: text(raw.at ?? raw.month), instances: text(raw.instances) });
 export const dataset = (raw: Raw) =>
-  some({ from: text(raw.from), to: text(raw.to), page: number(raw.page, 1, 1_000_000), ...calendar(raw) });
+  some({
+    from: text(raw.from),
+    to: text(raw.to),
+    /** Of the log: the column whose changes are listed. */
+    column: text(raw.column),
+    page: number(raw.page, 1, 1_000_000),
+    ...calendar(raw),
+  });
 export const run = (raw: Raw) => some({ with: text(raw.with) });
 export const entity = (raw: Raw) => some(calendar(raw));
 export const incidents = (raw: Raw) => some({ kind: text(raw.kind), state: text(raw.state) });
@@ -160,6 +167,9 @@ export const whatif = (raw: Raw) =>
     sql: text(raw.sql),
     dialect: text(raw.dialect),
   });
+export const EFFECTS = ["breaks", "changes_values", "cosmetic"] as const;
+/** The review itself is behind the #. */
+export const review = (raw: Raw) => some({ effect: oneOf(raw.effect, ...EFFECTS) });
 export const privacy = (raw: Raw) => some({ tag: text(raw.tag) });
 export const trace = (raw: Raw) => some({ id: text(raw.id) });
 export const events = (raw: Raw) =>

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, describe } from "node:test";
+import { deflateRawSync } from "node:zlib";
 import { openBrowser, pageTests, seg, settled } from "./browser.mjs";
 import { HOSTILE, seed } from "./seed.mjs";
 import { serve } from "./server.mjs";
@@ -87,6 +88,9 @@ const PAGES = {
   tags: "catalogue/tags",
   schema: dataset(CLEAN, "schema"),
   history: dataset(CLEAN, "history"),
+  "log and blame": dataset("dataset:snowflake://acme-eu:db.lines", "log"),
+  order: `jobs/${seg("shop:nightly")}/order`,
+  review: `review#${deflateRawSync(readFileSync(new URL("data/review.json", import.meta.url))).toString("base64url")}`,
   "cost of a dataset": dataset("dataset:snowflake://acme-eu:db.sales", "cost"),
   code: `jobs/${seg("shop:mart")}/code`,
   "a failed run": "runs/01990000-0000-7000-8000-000000000043",
@@ -117,6 +121,9 @@ const KINDS = new Set([
   ],
   ...[
     "why",
+    "log and blame",
+    "order",
+    "review",
     "what if",
     "privacy",
     "plans",

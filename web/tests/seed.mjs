@@ -234,7 +234,14 @@ export function measures() {
         wave: 1,
         reason: "no one reads it",
         moneyMonth: 12.5,
-        evidence: JSON.stringify({ log_days: 90, writes: 30, money_once: 2.5, feeds: 0, hidden: 0.02 }),
+        evidence: JSON.stringify({
+          log_days: 90,
+          vouches_days: 84,
+          writes: 30,
+          money_once: 2.5,
+          feeds: 0,
+          hidden: 0.02,
+        }),
         confidence: 0.94,
       },
     }),
@@ -270,6 +277,97 @@ export function measures() {
       quality: { days },
     }),
   ];
+}
+
+/** A table that was renamed, and one of whose columns was, as a query log and two schemas tell it. */
+export function altered() {
+  const namespace = "snowflake://acme-eu";
+  const ago = (days) => at(NOW - days * 1440 * MINUTE);
+  const dataset = (name, days, items, columns) => ({
+    eventTime: ago(days),
+    producer: PRODUCER,
+    dataset: {
+      namespace,
+      name,
+      facets: {
+        ...(items.length > 0 && { headwater_changes: facet({ items }) }),
+        ...(columns && { schema: facet({ fields: columns.map(([column, type]) => ({ name: column, type })) }) }),
+      },
+    },
+  });
+  const change = (days, action, actor, statement, more = {}) => ({
+    firstAt: ago(days),
+    action,
+    actor,
+    statement,
+    queryId: `q${days}`,
+    ...more,
+  });
+  return [
+    dataset("db.items", 27, [
+      change(30, "created", "ann@acme.example", "create table db.items as select id, tax from db.raw"),
+      change(28, "renamed_to", "bob@acme.example", "alter table db.items rename to db.lines", { other: "db.lines" }),
+    ]),
+    dataset(
+      "db.lines",
+      20,
+      [
+        change(28, "renamed_from", "bob@acme.example", "alter table db.items rename to db.lines", {
+          other: "db.items",
+        }),
+        change(25, "renamed_column", "bob@acme.example", "alter table db.lines rename column tax to vat", {
+          column: "tax",
+          to: "vat",
+          jobName: "shop.migrations",
+        }),
+      ],
+      [
+        ["id", "int"],
+        ["vat", "numeric"],
+      ],
+    ),
+    dataset(
+      "db.lines",
+      10,
+      [],
+      [
+        ["id", "bigint"],
+        ["vat", "numeric"],
+        ["note", "text"],
+      ],
+    ),
+  ];
+}
+
+/** A DAG of Airflow without `clean >> report`, and with a wait for nothing: one run of four in which the report came too early. */
+export function dag() {
+  const lake = (name) => table(`lake.${name}`, ["id"], {}, "postgres://shop:5432");
+  const tasks = {
+    load: { after: ["clean", "audit"], from: 0, took: 10, outputs: [lake("raw")] },
+    clean: { after: [], from: 11, took: 20, inputs: [lake("raw")], outputs: [lake("clean")] },
+    report: { after: [], from: 60, took: 10, inputs: [lake("clean")], outputs: [lake("report")] },
+    audit: { after: [], from: 12, took: 1, inputs: [lake("ledger")] },
+  };
+  const airflow = facet({
+    tasks: Object.fromEntries(Object.entries(tasks).map(([name, { after }]) => [name, { downstream_task_ids: after }])),
+  });
+  return [1, 2, 3, 4].flatMap((day) => {
+    const start = NOW - day * 1440 * MINUTE;
+    const whole = run("nightly", start, { took: 120 * MINUTE });
+    for (const event of whole.events) event.job.facets = { airflow };
+    return [
+      ...whole.events,
+      ...Object.entries(tasks).flatMap(
+        ([name, { from, took, inputs, outputs }]) =>
+          run(`nightly.${name}`, start + from * MINUTE, {
+            inputs,
+            outputs,
+            took: (name === "clean" && day === 2 ? 90 : took) * MINUTE,
+            parent: { run: whole.id, job: "nightly" },
+          }).events,
+      ),
+    ];
+  });
 }
 
 /** Names that try to be something else. */
@@ -358,5 +456,6 @@ export async function schedules(base) {
 
 export async function seed(base) {
   await send(base, [...flights(), ...shop(), ...measures(), ...hostile(), ...grid(300), ...fan(60), ...clicks()]);
+  await send(base, [...altered(), ...dag()]);
   await schedules(base);
 }

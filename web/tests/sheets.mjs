@@ -1,7 +1,8 @@
 // Every page in both themes, wide and on a phone, twelve to a sheet, to be looked at: npm run sheets -- FOLDER [URL]. Without an address, a
 // server of its own is filled and ended.
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { deflateRawSync } from "node:zlib";
 import { openBrowser, openPage } from "./browser.mjs";
 import { serve } from "./server.mjs";
 
@@ -47,6 +48,9 @@ const pages = [
   "lineage/dataset:file:~data~clean~flights?depth=9&lens=freshness",
   "lineage/dataset:file:~data~clean~flights?depth=2&columns=true",
   "columns/file:~data~clean~flights/dep_delay",
+  "datasets/snowflake:~~acme-eu:db.lines/log",
+  "jobs/shop:nightly/order",
+  `review#${deflateRawSync(readFileSync(new URL("data/review.json", import.meta.url))).toString("base64url")}`,
 ];
 const b = await openBrowser();
 for (const [name, w, h, theme, cols, tw] of [

@@ -110,3 +110,19 @@ def test_the_commands(server_url: str, words: tuple[str, str]) -> None:
     assert ("bob" if "lines" in words[1] else "ann") in done.output
     if words[0] == "log":
         assert "seen in the schema, author unknown" in done.output
+
+
+def test_the_log_of_a_column_follows_its_names_and_ends_at_a_time(client: Any) -> None:
+    send(client, *EVENTS)
+    node = f"dataset:{N}:shop.lines"
+    vat = told(ask(client, OBJECTS, node=node, column="VAT"))
+    assert [one[:3] for one in vat] == [
+        ("column_renamed", "shop.lines", "tax"),
+        ("renamed", "shop.lines", None),
+        ("column_added", "shop.items", "tax"),
+        ("created", "shop.items", None),
+    ]
+    early = told(ask(client, OBJECTS, node=node, as_of="2026-03-08T13:00:00Z"))
+    assert [one[0] for one in early] == ["column_renamed", "renamed", "column_added", "created"]
+    columns = ask(client, BLAME, node=node, as_of="2026-03-08T13:00:00Z")["columns"]
+    assert {one["column"]: one["type"] for one in columns} == {"id": "int", "vat": "numeric"}

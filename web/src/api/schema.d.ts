@@ -9737,6 +9737,9 @@ export interface operations {
         parameters: {
             query: {
                 node: string;
+                column?: string | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
                 limit?: number;
                 offset?: number;
             };
@@ -9762,6 +9765,8 @@ export interface operations {
             query: {
                 node: string;
                 column?: string | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
             };
             header?: never;
             path?: never;

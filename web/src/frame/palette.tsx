@@ -23,6 +23,7 @@ const PAGES: readonly [word: string, path: string][] = [
   ["Cost", "/usage/cost"],
   ["What may be removed", "/usage/pruning"],
   ["What if", "/whatif"],
+  ["Review of a pull request", "/review"],
   ["Trace a file", "/trace"],
   ["Events", "/events"],
   ["Producers", "/events/producers"],

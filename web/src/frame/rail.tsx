@@ -28,7 +28,7 @@ const PLACES: readonly Place[] = [
   { icon: "changes", word: "Changes", to: "/changes" },
   { icon: "usage", word: "Usage", to: "/usage/{-$tab}" },
   { icon: "privacy", word: "Privacy", to: "/privacy" },
-  { icon: "whatif", word: "What if", to: "/whatif" },
+  { icon: "whatif", word: "What if", to: "/whatif", also: ["/whatif", "/review"] },
   { icon: "trace", word: "Trace", to: "/trace" },
   { icon: "events", word: "Events", to: "/events/{-$tab}", also: ["/receipts"] },
   { icon: "settings", word: "Settings", to: "/settings/{-$tab}" },

@@ -75,21 +75,51 @@ class Blame(msgspec.Struct, frozen=True):
     columns: list[Blamed]
 
 
-async def object_log(database: Database, node: str, *, limit: int = 100, offset: int = 0) -> ObjectLog:
-    """Return the changes of a dataset, by its node id. Raises NotFound."""
+async def object_log(
+    database: Database,
+    node: str,
+    *,
+    column: str | None = None,
+    as_of: dt.datetime | None = None,
+    limit: int = 100,
+    offset: int = 0,
+) -> ObjectLog:
+    """Return the changes of a dataset until `as_of`, by its node id; with `column`, those that concern this column. Raises NotFound."""
     async with database.snapshot() as connection:
         row = await node_row(connection, node)
         names, changes, left_out = await _changes(connection, row.id, DatasetName(row.namespace, row.name))
+    changes = [one for one in changes if as_of is None or one.at <= as_of]
     changes.sort(key=lambda one: (one.at, one.column or "", one.action), reverse=True)
+    if column is not None:
+        changes = list(of_column(changes, column))
     return ObjectLog(row.node_id, names, len(changes), changes[offset : offset + limit], left_out)
 
 
-async def blame(database: Database, node: str, column: str | None = None) -> Blame:
-    """Return the last change of each column, or of one. Raises NotFound for a column that neither the schema nor a change has."""
+def of_column(changes: Iterable[Change], column: str) -> Iterable[Change]:
+    """Yield, of changes in the order of the latest first, those of one column under each name that it had, and those of the whole object that may
+    have made it what it is."""
+    name = column.lower()
+    for one in changes:
+        if one.column is None:
+            if one.action != "altered":
+                yield one
+        elif name == (one.after if one.action == "column_renamed" and one.after else one.column).lower():
+            yield one
+            if one.action == "column_renamed":
+                name = one.column.lower()
+
+
+async def blame(database: Database, node: str, column: str | None = None, as_of: dt.datetime | None = None) -> Blame:
+    """Return the last change until `as_of` of each column, or of one. Raises NotFound for a column that neither the schema nor a change has."""
     async with database.snapshot() as connection:
         row = await node_row(connection, node)
         _, changes, _ = await _changes(connection, row.id, DatasetName(row.namespace, row.name))
-        body = (await facet_store.of_owners(connection, [row.id], (SCHEMA,))).get(row.id, {}).get(SCHEMA)
+        changes = [one for one in changes if as_of is None or one.at <= as_of]
+        body = (
+            (await facet_store.of_owners(connection, [row.id], (SCHEMA,), as_of or "infinity"))
+            .get(row.id, {})
+            .get(SCHEMA)
+        )
     types = {field.name: field.type for field in facets.schema(body)} if body is not None else {}
     last = _last_of_columns(changes)
     whole = next(

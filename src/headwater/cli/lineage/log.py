@@ -9,7 +9,6 @@ import typer
 
 from headwater.cli import meaning, output, server
 from headwater.cli.lineage import history, object_log, receipts, update_log
-from headwater.cli.moment import moment
 from headwater.cli.people.metadata import changes
 from headwater.errors import InvalidQuestion
 
@@ -39,8 +38,8 @@ def log(
 ) -> None:
     """Show what happened to something, and who changed it, the latest first.
 
-    For a dataset: the changes of itself (created, altered, renamed, dropped, with who and by which statement), and its writes. Each is an import, a
-    correction, the same content again, forced, failed, or a removal. For a job: its code, SQL,
+    For a dataset or a column: the changes of itself (created, altered, renamed, dropped, with who and by which statement), and its writes. Each is an
+    import, a correction, the same content again, forced, failed, or a removal. For a job: its code, SQL,
     inputs and outputs. Both with what people changed. For a run: the events that were received. For an instance: its reports.
 
     Examples:
@@ -80,10 +79,12 @@ def log(
         history.schema(node, limit, url, json)
     elif people or author:
         changes(node, author=author, action=None, since=since, until=None, limit=limit, url=url, json=json)
-    elif found["type"] == "DATASET":
-        writes = server.get(url, "/api/v2/update-log", node=node, as_of=server.time(as_of), limit=limit)
-        objects = server.get(url, "/api/v2/object-log", node=node, limit=limit)["changes"]
-        objects = [one for one in objects if as_of is None or moment(one["at"]) <= moment(as_of)]
+    elif found["type"] in {"DATASET", "COLUMN"}:
+        until = server.time(as_of)
+        writes = server.get(url, "/api/v2/update-log", node=node, as_of=until, limit=limit)
+        objects = server.get(
+            url, "/api/v2/object-log", node=node, column=found.get("column"), as_of=until, limit=limit
+        )["changes"]
 
         def shown() -> None:
             if objects:

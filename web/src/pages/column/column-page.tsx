@@ -8,6 +8,7 @@ import { bareName, distinguish } from "../../names.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Copy } from "../../parts/copy.tsx";
 import { NodeLink } from "../../parts/node-link.tsx";
+import { ObjectChanges } from "../../parts/object-changes.tsx";
 import { Facts, Page, Section, Tags } from "../../parts/page.tsx";
 import { Table } from "../../parts/table.tsx";
 import { columnSteps, type ColumnStep } from "./column-steps.ts";
@@ -58,10 +59,36 @@ export function ColumnPage() {
           />
         </Section>
       )}
+      <ColumnLog node={id} column={column} asOf={asOf ?? null} />
       <Answered of={lineage} lines={8}>
         {(answer) => <Uses answer={answer} id={id} column={column} />}
       </Answered>
     </Page>
+  );
+}
+
+/** Who made it what it is, and each change before that. A column without any is not worth a heading. */
+function ColumnLog({ node, column, asOf }: { node: string; column: string; asOf: string | null }) {
+  const log = useAsk("/api/v2/object-log", { query: { node, column, as_of: asOf } });
+  return (
+    <Answered of={log} lines={2}>
+      {({ changes, total }) =>
+        total > 0 && (
+          <Section title="Changed" beside={plural(total, "change")}>
+            <ObjectChanges file={`${column} log`} changes={changes} />
+            {total > changes.length && (
+              <p className="soft">
+                <Link
+                  to="/datasets/$id/{-$tab}"
+                  params={{ id: bareName(node), tab: "log" }}
+                  search={{ column }}
+                >{`${plural(total - changes.length, "older change")}`}</Link>
+              </p>
+            )}
+          </Section>
+        )
+      }
+    </Answered>
   );
 }
 

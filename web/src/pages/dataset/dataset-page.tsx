@@ -15,6 +15,7 @@ import { EventsTab } from "./events-tab.tsx";
 import { HistoryTab } from "./history-tab.tsx";
 import { IncidentsTab } from "./incidents-tab.tsx";
 import { Lights } from "./lights.tsx";
+import { LogTab } from "./log-tab.tsx";
 import { Overview } from "./overview-tab.tsx";
 import { RawTab } from "./raw-tab.tsx";
 import { ScheduleTab } from "./schedule-tab.tsx";
@@ -32,6 +33,7 @@ const TABS: readonly [key: string, word: string, tab: (props: TabProps) => React
   ["usage", "Usage", UsageTab],
   ["cost", "Cost", CostTab],
   ["completeness", "Completeness", CompletenessTab],
+  ["log", "Log and blame", LogTab],
   ["history", "History", HistoryTab],
   ["events", "Events", EventsTab],
   ["raw", "Facets", RawTab],

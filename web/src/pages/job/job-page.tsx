@@ -18,6 +18,7 @@ import { rememberLook } from "../home/looked-at.ts";
 import { Described } from "../metadata/described.tsx";
 import { CodeTab } from "./code-tab.tsx";
 import { DurationsTab } from "./durations-tab.tsx";
+import { OrderTab } from "./order-tab.tsx";
 import { RunsTab } from "./runs-tab.tsx";
 import { Why } from "./why.tsx";
 
@@ -26,11 +27,17 @@ export interface JobTabProps {
   reference: Reference;
 }
 
-const TABS: readonly [key: string, word: string, tab: (props: JobTabProps) => React.ReactNode][] = [
+const TABS: readonly [
+  key: string,
+  word: string,
+  tab: (props: JobTabProps) => React.ReactNode,
+  of?: (job: Job) => boolean,
+][] = [
   ["overview", "Overview", Overview],
   ["runs", "Runs", RunsTab],
   ["why", "Why", ({ job }) => <Why job={job.id} />],
   ["durations", "Durations", DurationsTab],
+  ["order", "Order", OrderTab, (job) => job.children.length > 0],
   ["code", "Code", CodeTab],
   ["history", "History", ({ job }) => <PeopleChanges target={job.id} />],
   ["raw", "Facets", ({ job }) => <Facets facets={job.facets} />],
@@ -60,7 +67,8 @@ export function JobPage() {
         <Waiting lines={8} />
       </main>
     );
-  const [key, , Tab] = TABS.find(([one]) => one === tab) ?? TABS[0];
+  const tabs = TABS.filter(([, , , isOf]) => isOf?.(job.data) ?? true);
+  const [key, , Tab] = tabs.find(([one]) => one === tab) ?? tabs[0]!;
   const last = job.data.runs[0];
   return (
     <Page
@@ -92,7 +100,7 @@ export function JobPage() {
       }
       tabs={
         <nav className="tabs" aria-label="Of this job">
-          {TABS.map(([one, word]) => (
+          {tabs.map(([one, word]) => (
             <Link
               key={one}
               to="/jobs/$id/{-$tab}"

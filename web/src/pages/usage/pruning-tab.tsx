@@ -1,7 +1,7 @@
 import { lazy, Suspense } from "react";
 import type { Answer } from "../../api/client.ts";
 import { useAsk } from "../../api/queries.ts";
-import { count, money, percent } from "../../format.ts";
+import { count, money, percent, plural } from "../../format.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Empty } from "../../parts/message.tsx";
 import { NodeLink } from "../../parts/node-link.tsx";
@@ -11,6 +11,7 @@ import { Waiting } from "../../parts/waiting.tsx";
 import { When } from "../../parts/when.tsx";
 import { phrasesOf } from "./evidence.ts";
 import { NotMeasured } from "./not-measured.tsx";
+import { Proof } from "./proof.tsx";
 import type { UsageTabProps } from "./usage-page.tsx";
 
 type Blocked = Answer<"/api/v2/pruning">["blocked"][number];
@@ -106,6 +107,20 @@ const columns: Column<Row>[] = [
     value: (row) => row.confidence,
     cell: (row) => percent(row.confidence),
   },
+  {
+    id: "vouches",
+    header: "Seen for",
+    number: true,
+    value: (row) => row.vouches_days,
+    cell: (row) =>
+      row.vouches_days === null ? (
+        "–"
+      ) : (
+        <span title="A reader that comes at least this often would be in the log.">
+          {plural(row.vouches_days, "day")}
+        </span>
+      ),
+  },
   { id: "reason", header: "Why", value: (row) => row.reason, cell: (row) => REASONS[row.reason] ?? row.reason },
   {
     id: "evidence",
@@ -186,6 +201,7 @@ export function PruningTab({ search, change }: UsageTabProps) {
                 )}
               </Section>
             )}
+            <Proof />
           </>
         )
       }

@@ -10,6 +10,7 @@ import { Page, Section } from "../../parts/page.tsx";
 import { State } from "../../parts/state.tsx";
 import type { Do } from "../../search-params.ts";
 import { Effects } from "./effects.tsx";
+import { WhatIfTabs } from "./tabs.tsx";
 import { changeOf, commandOf, questionOf, verdictOf, warningOf, type WhatIfSearch } from "./question.ts";
 
 const route = getRouteApi("/whatif");
@@ -22,6 +23,7 @@ export function WhatIfPage() {
     <Page
       title="What if"
       lede="What a change would break, whose work it touches, and whom to warn. Nothing is changed."
+      tabs={<WhatIfTabs on="change" />}
     >
       <Ask key={JSON.stringify(search)} asked={search} />
       {question === null ? (

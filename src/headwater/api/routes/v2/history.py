@@ -140,15 +140,24 @@ async def get_update_log(
 
 
 @get("/object-log")
-async def get_object_log(state: State, node: Text, limit: Limit = 100, offset: Offset = 0) -> object_log.ObjectLog:
-    """List the changes of a dataset itself, the latest first: created, altered, renamed, dropped, and by whom."""
-    return await object_log.object_log(state.database, node, limit=limit, offset=offset)
+async def get_object_log(
+    state: State,
+    node: Text,
+    column: OptionalText = None,
+    as_of: Time = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> object_log.ObjectLog:
+    """List the changes of a dataset itself, or of one column, the latest first: created, altered, renamed, dropped, and by whom."""
+    return await object_log.object_log(
+        state.database, node, column=column, as_of=aware(as_of), limit=limit, offset=offset
+    )
 
 
 @get("/blame")
-async def get_blame(state: State, node: Text, column: OptionalText = None) -> object_log.Blame:
+async def get_blame(state: State, node: Text, column: OptionalText = None, as_of: Time = None) -> object_log.Blame:
     """Return the change that made each column of a dataset what it is."""
-    return await object_log.blame(state.database, node, column)
+    return await object_log.blame(state.database, node, column, aware(as_of))
 
 
 @get("/stale-lineage")

@@ -1,0 +1,23 @@
+// A change that a person thinks of, and those of a pull request.
+import { Link } from "@tanstack/react-router";
+
+export function WhatIfTabs({ on }: { on: "change" | "review" }) {
+  return (
+    <nav className="tabs" aria-label="Changes not made yet">
+      <Link
+        to="/whatif"
+        className={`tab${on === "change" ? " is-on" : ""}`}
+        aria-current={on === "change" ? "page" : undefined}
+      >
+        A change
+      </Link>
+      <Link
+        to="/review"
+        className={`tab${on === "review" ? " is-on" : ""}`}
+        aria-current={on === "review" ? "page" : undefined}
+      >
+        A pull request
+      </Link>
+    </nav>
+  );
+}
