@@ -130,7 +130,7 @@ def test_a_real_prometheus_loads_the_rules_and_answers_every_panel(
                 server.ask("POST", "/api/v1/lineage", encoded(run_event("COMPLETE", number, "job", [], ["/out"])))[0]
                 == 201
             )
-        assert server.ask("POST", "/api/v1/lineage", b'{"no_run": 1}')[0] == 400
+        assert server.ask("POST", "/api/v1/lineage", b'{"no_run": 1}')[0] == 422
 
         def sent_by_amqp(text: str) -> None:
             code = f"from headwater.client import emitter_from_environment as e\nx = e()\n{text}\nassert x.flush(20)"

@@ -282,10 +282,10 @@ def _read_tolerantly(readable: bytes, *, broken: bool) -> Event:
     job_facets = reader.facets((job or {}).get("facets"), "job.facets")
     if run is not None:
         if job_name is None:
-            raise InvalidEvent("a run event needs job.namespace and job.name", where="job")
+            raise _incomplete("a run event needs job.namespace and job.name", "job", job, "namespace", "name")
         text = reader.text(run.get("runId"), "run.runId")
         if text is None:
-            raise InvalidEvent("a run event needs run.runId", where="run.runId")
+            raise _incomplete("a run event needs run.runId", "run", run, "runId")
         run_id, is_uuid = version.run_id(text)
         if not is_uuid:
             reader.warn("run_id_not_uuid", "run.runId", f"runId {text[:80]!r} is not a UUID; {run_id} is used instead")
@@ -296,15 +296,26 @@ def _read_tolerantly(readable: bytes, *, broken: bool) -> Event:
     if dataset is not None:
         report = reader.dataset(dataset, "dataset", "facets")
         if report is None:
-            raise InvalidEvent("a dataset event needs dataset.namespace and dataset.name", where="dataset")
+            raise _incomplete(
+                "a dataset event needs dataset.namespace and dataset.name", "dataset", dataset, "namespace", "name"
+            )
         return Event("dataset", time, None, None, None, None, report, {}, {}, [], [], producer, reader.warnings)
     if job_name is None:
         raise InvalidEvent(
-            "an event needs a run, a job or a dataset, with its namespace and name; this one has none", where="$"
+            "an event needs a run, a job or a dataset, with its namespace and name; this one has none",
+            where="$",
+            errors=["run must not be null", "job must not be null"],
         )
     return Event(
         "job", time, None, None, None, job_name, None, {}, job_facets, inputs, outputs, producer, reader.warnings
     )
+
+
+def _incomplete(message: str, where: str, part: Facets | None, *names: str) -> InvalidEvent:
+    """The error of an event without identity; `errors` has each missing value, in Marquez's words."""
+    reader = _Reader()
+    missing = [f"{where}.{name}" for name in names if part is not None and reader.text(part.get(name), name) is None]
+    return InvalidEvent(message, where=where, errors=[f"{place} must not be null" for place in missing or [where]])
 
 
 def _job_name(reader: _Reader, job: Facets) -> JobName | None:

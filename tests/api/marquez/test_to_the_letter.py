@@ -88,21 +88,49 @@ def test_a_streams_schema_location_makes_a_version(writes: Writes, client: Clien
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "errors"),
     [
-        {"run": {"runId": None}},
-        {"job": {"namespace": None, "name": "j"}},
-        {"job": {"namespace": "test", "name": None}},
-        {"inputs": [{"namespace": "file", "name": None}]},
+        ({"run": {"runId": None}}, ["run.runId must not be null"]),
+        ({"run": {}}, ["run.runId must not be null"]),
+        ({"job": {"namespace": None, "name": "j"}}, ["job.namespace must not be null"]),
+        ({"job": {"namespace": "test", "name": None}}, ["job.name must not be null"]),
+        ({"job": None}, ["job must not be null"]),
+        ({"run": None, "job": None}, ["run must not be null", "job must not be null"]),
+        (
+            {"run": None, "job": None, "dataset": {"name": "t", "namespace": None}},
+            ["dataset.namespace must not be null"],
+        ),
     ],
-    ids=["run id", "namespace", "name", "input"],
 )
-def test_null_ids_are_answered_as_documented(client: Client, change: dict[str, Any]) -> None:
+def test_an_event_without_identity_is_unprocessable(client: Client, change: dict[str, Any], errors: list[str]) -> None:
     reply = client.post("/api/v1/lineage", encoded(run_event("COMPLETE", 1, "j") | change))
-    if "inputs" in change:
-        assert (reply.status_code, [one["code"] for one in reply.json()["warnings"]]) == (201, ["dataset_without_name"])
-    else:
-        assert (reply.status_code, reply.json()["code"]) == (400, "invalid_event")
+    assert (reply.status_code, reply.json()["errors"], reply.json()["code"]) == (422, errors, "invalid_event")
+    assert client.post("/api/v1/lineage", b"no json").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("facets", "code"),
+    [
+        ({"schema": facet(fields=[{"name": None, "type": "INT"}])}, "facet_not_understood"),
+        ({"schema": facet(fields="id")}, "facet_not_understood"),
+        ({"schema": facet(fields=[{"type": "INT"}, {"name": "id"}])}, "facet_not_understood"),
+        ({"schema": []}, "wrong_type"),
+    ],
+)
+def test_an_event_with_an_invalid_schema_is_stored_with_a_warning(
+    client: Client, facets: dict[str, Any], code: str
+) -> None:
+    """Marquez answers 422 to the first three; the lineage of the event would be lost for a facet."""
+    reply = client.post("/api/v1/lineage", encoded(run_event("COMPLETE", 1, "j", ["/in"], [dataset("/t", **facets)])))
+    assert (reply.status_code, [one["code"] for one in reply.json()["warnings"]]) == (201, [code])
+    job = client.get("/api/v1/namespaces/test/jobs/j").json()
+    assert [one["name"] for one in job["outputs"]] == ["/t"]
+
+
+def test_an_input_without_a_name_is_left_out_with_a_warning(client: Client) -> None:
+    event = run_event("COMPLETE", 1, "j") | {"inputs": [{"namespace": "file", "name": None}]}
+    reply = client.post("/api/v1/lineage", encoded(event))
+    assert (reply.status_code, [one["code"] for one in reply.json()["warnings"]]) == (201, ["dataset_without_name"])
 
 
 def test_the_order_of_column_edges_does_not_depend_on_arrival(client: Client, database: Any, run: Any) -> None:
@@ -120,3 +148,52 @@ def test_the_order_of_column_edges_does_not_depend_on_arrival(client: Client, da
         answer = client.get("/api/v2/lineage", node="dataset:file:/out", columns="true").json()
         answers.append((answer["column_edges"], answer["edges"]))
     assert answers.count(answers[0]) == len(answers)
+
+
+def test_a_version_has_the_facets_of_its_readers(client: Client) -> None:
+    """Marquez keeps `inputFacets`, and the facets of an input, with the version that was read: its page shows the quality of a table by them."""
+
+    def read(run: int, at: str, rows: int, passed: bool, job: str = "check") -> dict[str, Any]:
+        checks = facet(assertions=[{"assertion": "not_null", "success": passed, "column": "id"}])
+        input_ = dataset("/t", **schema("id"), storage=facet(storageLayer=f"layer {run}"))
+        input_["inputFacets"] = {"dataQualityAssertions": checks, "inputStatistics": facet(rowCount=rows)}
+        return run_event("COMPLETE", run, job, [input_], at=f"2026-01-01T0{at}:00Z")
+
+    def written(run: int, at: str) -> dict[str, Any]:
+        return run_event(
+            "COMPLETE", run, "write", [], [dataset("/t", **schema("id", "name"))], at=f"2026-01-01T0{at}:00Z"
+        )
+
+    for event in (
+        written(1, "1:00"),
+        read(2, "2:00", 10, False),
+        read(3, "2:30", 11, True),
+        written(4, "3:00"),
+        read(5, "4:00", 20, False),
+        read(6, "4:30", 30, True, job="other"),
+    ):
+        assert client.post("/api/v1/lineage", encoded(event)).status_code == 201
+    path = "/api/v1/namespaces/file/datasets/%2Ft"
+    newest, oldest = client.get(f"{path}/versions").json()["versions"]
+    counts = [one["facets"]["inputStatistics"]["rowCount"] for one in (newest, oldest)]
+    passed = [one["facets"]["dataQualityAssertions"]["assertions"][0]["success"] for one in (newest, oldest)]
+    layers = [one["facets"]["storage"]["storageLayer"] for one in (newest, oldest)]
+    assert (counts, passed, layers) == ([30, 11], [True, True], ["layer 6", "layer 3"])
+    assert [field["name"] for field in newest["facets"]["schema"]["fields"]] == ["id", "name"]
+    current = client.get(path).json()
+    assert current["facets"]["inputStatistics"]["rowCount"] == 30
+    assert client.get(f"{path}/versions/{oldest['version']}").json()["facets"] == oldest["facets"]
+    (listed,) = client.get("/api/v1/namespaces/file/datasets").json()["datasets"]
+    assert listed["facets"] == current["facets"]
+
+
+def test_a_dataset_that_is_only_read_has_the_facets_of_its_readers(client: Client) -> None:
+    input_ = dataset("/t", **schema("id")) | {"inputFacets": {"inputStatistics": facet(rowCount=7)}}
+    assert client.post("/api/v1/lineage", encoded(run_event("COMPLETE", 1, "read", [input_]))).status_code == 201
+    path = "/api/v1/namespaces/file/datasets/%2Ft"
+    (version,) = client.get(f"{path}/versions").json()["versions"]
+    assert (
+        version["facets"]["inputStatistics"]["rowCount"]
+        == client.get(path).json()["facets"]["inputStatistics"]["rowCount"]
+        == 7
+    )

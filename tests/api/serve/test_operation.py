@@ -45,7 +45,7 @@ def test_what_came_in_is_counted(served: Any) -> None:
     assert (found["headwater_batch_events_count"], found["headwater_batch_events_sum"]) == (4, 6)
     assert found["headwater_projection_seconds_count"] == 3
     assert found['headwater_http_requests_total{method="POST",route="/api/v1/lineage",status="201"}'] == 2
-    assert found['headwater_http_requests_total{method="POST",route="/api/v1/lineage",status="400"}'] == 1
+    assert found['headwater_http_requests_total{method="POST",route="/api/v1/lineage",status="422"}'] == 1
     assert found['headwater_http_request_seconds_count{method="POST",route="/api/v1/lineage"}'] == 3
     assert found['headwater_pool_connections{state="most"}'] == 2
     assert found["headwater_log_bytes"] > 0

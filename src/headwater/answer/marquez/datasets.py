@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headwater.answer.lineage import node, run_log
-from headwater.answer.marquez import annotations, columns, hashes, naming, runs, shapes
+from headwater.answer.marquez import annotations, columns, hashes, naming, readers, runs, shapes
 from headwater.answer.marquez import facets as said_by_facets
 from headwater.errors import NotFound
 from headwater.store.database import Connection, Database
@@ -79,6 +79,12 @@ async def dataset_answers(connection: Connection, found: Sequence[DatasetRow]) -
     spoken = await annotations.of_owners(connection, ids)
     current = await rows.current_versions(connection, ids)
     lineage = await _column_lineage(connection, ids, facets)
+    spans: list[readers.Span] = [
+        (id_, current[id_].written_at if id_ in current else readers.BEGIN, readers.END) for id_ in ids
+    ]
+    # The dataset facets of readers are among the dataset's own already.
+    for id_, read in zip(ids, await readers.load(connection, spans), strict=True):
+        facets[id_] = facets.get(id_, {}) | read.here
     return [
         _dataset(row, facets.get(row.id, {}), spoken.get(row.id) or annotations.nothing(), current.get(row.id), lineage)
         for row in found
@@ -164,6 +170,8 @@ async def _column_lineage(
 async def _first(connection: Connection, row: DatasetRow) -> shapes.DatasetVersion:
     """The one version of a dataset without a recorded write: as its readers described it."""
     facets = (await facet_store.of_owners(connection, [row.id])).get(row.id, {})
+    (read,) = await readers.load(connection, [(row.id, readers.BEGIN, readers.END)])
+    facets |= read.here
     words = (await annotations.of_owners(connection, [row.id])).get(row.id) or annotations.nothing()
     return _version(row, str(runs.first_version(row.id)), shapes.instant(row.first_seen), facets, words, None, None)
 
@@ -182,12 +190,15 @@ async def _versions(
     forgotten = len(told) < len(found)
     past = said_by_facets.Past(await rows.facet_history(connection, [row.id] if forgotten else []))
     schemas = await facet_store.bodies(connection, {one.schema_id for one in found if one.schema_id})
+    ends = await marquez_runs.ends(connection, [(row.id, one.id) for one in found])
+    spans: list[readers.Span] = [(row.id, one.written_at, ends.get(one.id, readers.END)) for one in found]
     made = []
-    for one in found:
+    for one, read in zip(found, await readers.load(connection, spans), strict=True):
         key = (one.run_id, one.job_id) if one.run_id and one.job_id else None
         facets = dict(told[key].facets) if key in told else past.at(row.id, one.written_at)
         if one.schema_id in schemas:
             facets["schema"] = schemas[one.schema_id]
+        facets = readers.with_readers(facets, read)
         run = made_by.get(key) if key else None
         made.append(_version(row, str(one.id), shapes.instant(one.first_at), facets, words, one.lifecycle, run))
     return made

@@ -1,5 +1,6 @@
 """Many runs at once: what they read in which version, and what they left behind. A fixed number of statements for any number of runs."""
 
+import datetime as dt
 import uuid
 from collections.abc import Collection, Sequence
 
@@ -74,6 +75,29 @@ async def written(connection: Connection, keys: Sequence[Key]) -> dict[Key, dict
         ):
             found.setdefault((run, job), {})[dataset] = version
     return found
+
+
+async def last_readers(
+    connection: Connection, spans: Sequence[tuple[uuid.UUID, dt.datetime, dt.datetime]], jobs: int
+) -> list[tuple[int, RunRow]]:
+    """Return the last run of each job that read a dataset in a span of time (dataset, since, before), with the span's place; the latest last."""
+    if not spans:
+        return []
+    datasets, since, until = zip(*spans, strict=True)
+    rows = await sqlfile.load("marquez/runs")["last_readers"].many(
+        connection, datasets=list(datasets), since=list(since), until=list(until), jobs=jobs
+    )
+    return [(row[0], _row(row[1:])) for row in rows]
+
+
+async def ends(connection: Connection, versions: Sequence[tuple[uuid.UUID, uuid.UUID]]) -> dict[uuid.UUID, dt.datetime]:
+    """Return when each version (dataset, version) was followed by another. The latest are absent."""
+    if not versions:
+        return {}
+    rows = await sqlfile.load("marquez/runs")["ends"].many(
+        connection, datasets=[one[0] for one in versions], versions=[one[1] for one in versions]
+    )
+    return {id_: at for id_, at in rows if at is not None}
 
 
 def _arrays(keys: Sequence[Key]) -> dict[str, object]:

@@ -3,11 +3,12 @@
 from typing import Any
 
 import msgspec
-from litestar import Request, post
+from litestar import Request, Response, post
 from litestar.datastructures import State
 
-from headwater.api import body
+from headwater.api import body, problems
 from headwater.api.access import EVENTS
+from headwater.errors import InvalidEvent
 from headwater.intake.events.accept import Accepted, Intake, Receipt
 
 
@@ -34,7 +35,21 @@ class BatchReply(msgspec.Struct):
     receipts: list[Receipt]
 
 
-@post("/lineage", status_code=201, opt=EVENTS)
+class Incomplete(problems.Problem):
+    """An event that is JSON and has no identity. `errors`: Marquez's answer."""
+
+    errors: list[str]
+
+
+def _invalid_event(request: Request[Any, Any, Any], error: InvalidEvent) -> Response[Any]:
+    """Answer 422 with the missing values, as Marquez does, to an event that lacks some; 400 to what is no JSON."""
+    missing = error.detail.get("errors")
+    if not isinstance(missing, list):
+        return problems.headwater_error(request, error)
+    return Response(Incomplete(error.code, 422, error.message, error.detail, missing), status_code=422)
+
+
+@post("/lineage", status_code=201, opt=EVENTS, exception_handlers={InvalidEvent: _invalid_event})
 async def accept(request: Request[Any, Any, Any], state: State) -> Receipt:
     """Accept one OpenLineage event. 201 after it is durable; the body is its receipt."""
     intake: Intake = state.intake

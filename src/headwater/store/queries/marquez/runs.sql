@@ -58,3 +58,31 @@ with member as (
 select l.node, x.report_id, l.job_id from last_edge l cross join lateral (
   select d.report_id from reports r join report_datasets d on d.job_id = r.job_id and d.report_id = r.report_id and d.dataset_id = l.dataset_id
   where r.job_id = l.job_id and not r.declaration order by r.first_at desc, r.report_id limit 1) x
+
+-- name: last_readers :many
+-- The last run of each job that read these datasets between two times, of at most so many jobs of each: those that reported it last.
+with asked as (
+  select * from unnest(%(datasets)b::uuid[], %(since)b::timestamptz[], %(until)b::timestamptz[]) with ordinality as a (node, since, until, place)
+), member as (
+  select a.place, a.since, a.until, a.node as id from asked a
+  union select a.place, a.since, a.until, c.dataset_id from asked a join dataset_canonical c on c.canonical_id = a.node
+), reading as (
+  select m.*, e.job_id from member m cross join lateral (
+    select job_id from edges where dataset_id = m.id and direction = 'in' and last_at is not null and last_at >= m.since
+    order by last_at desc, job_id limit %(jobs)s) e
+)
+select g.place::int4 - 1, x.* from reading g cross join lateral (
+  select r.run_id, r.job_id, r.external_id, r.state, r.first_event_at, r.last_event_at, r.started_at, r.ended_at, r.parent_run_id, r.parent_job_id, r.nominal_start, r.nominal_end
+  from runs r
+  where r.job_id = g.job_id and r.first_event_at < g.until and coalesce(r.started_at, r.first_event_at) >= g.since
+    and exists (select from report_datasets d where d.job_id = r.job_id and d.report_id = r.run_id and d.dataset_id = g.id and d.direction = 'in')
+  order by r.first_event_at desc, r.run_id limit 1) x
+order by 1, x.last_event_at, x.run_id, x.job_id
+
+-- name: ends :many
+-- The time at which each of these versions was followed by another, in any of the dataset's names: (version, time).
+select v.id, (
+  select min(n.written_at) from (select a.node as id union select dataset_id from dataset_canonical where canonical_id = a.node) m
+  join dataset_versions n on n.dataset_id = m.id left join runs r on r.run_id = n.run_id and r.job_id = n.job_id
+  where n.written_at > v.written_at and coalesce(r.state, 3) not in (4, 5))
+from unnest(%(datasets)b::uuid[], %(versions)b::uuid[]) as a (node, version) join dataset_versions v on v.id = a.version
