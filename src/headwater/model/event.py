@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from headwater.errors import InvalidEvent
-from headwater.model import version
+from headwater.model import dbt_jobs, version
 from headwater.model.names import LONGEST, DatasetName, JobName, bounded, normalised
 
 Facets = dict[str, msgspec.Raw]
@@ -253,9 +253,13 @@ def read(body: bytes | msgspec.Raw) -> Event:
     """Read one event. Raises InvalidEvent (permanent) if it has no identity; `detail.where` names the missing part."""
     received = bytes(body)
     readable = repaired(received)
-    if readable is received and (plain := _read_plain(received)) is not None:
-        return plain
-    return _read_tolerantly(readable, broken=readable != received)
+    event = _read_plain(received) if readable is received else None
+    if event is None:
+        event = _read_tolerantly(readable, broken=readable != received)
+    if dbt_jobs.FACET in event.job_facets and event.job is not None:
+        name = dbt_jobs.name_by_node(event.job.name, event.job_facets[dbt_jobs.FACET])
+        return msgspec.structs.replace(event, job=JobName(event.job.namespace, name))
+    return event
 
 
 def _read_tolerantly(readable: bytes, *, broken: bool) -> Event:

@@ -183,8 +183,10 @@ def jobs_of_a_model(client: Client) -> object:
     sent(client, job="shop.main.shop.orders.build.run", job_facets=told("MODEL"))
     sent(client, run=2, job="model.shop.orders", job_facets=told("MODEL"))
     sent(client, run=3, job="shop.main.shop.orders.build.test", job_facets=told("TEST"))
-    assert len(with_trait(client, "dbt:model.shop.orders", "jobs")) == 3
-    return of_job(client, "model.shop.orders")["same_as"] == ["job:test:shop.main.shop.orders.build.run"]
+    sent(client, run=4, job="nightly_orders", job_facets=told("MODEL"))
+    names = {"model.shop.orders", "shop.main.shop.orders.build.test", "nightly_orders"}
+    assert set(with_trait(client, "dbt:model.shop.orders", "jobs")) == names
+    return of_job(client, "model.shop.orders")["same_as"] == ["job:test:nightly_orders"]
 
 
 @case("sql")

@@ -120,3 +120,53 @@ def test_a_job_of_such_a_name_that_is_no_statement_is_listed(client: Client) -> 
     send(client, [event])
     assert [one["name"] for one in client.get("/api/v2/jobs").json()["jobs"]] == ["nightly.sql.1"]
     assert client.get("/api/v2/search", q="nightly").json()["total"] == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_two_modes_of_dbt_ol_and_its_commands_make_one_job_of_a_model(client: Client, seed: int) -> None:
+    artifacts, logs = recorded("shop.ndjson"), recorded("shop_structured_logs.ndjson")
+    as_run = json.loads(json.dumps(artifacts).replace(".build.run", ".run").replace("-7", "-8"))
+    events = [*artifacts, *logs, *as_run]
+    random.Random(seed).shuffle(events)
+    send(client, events)
+    jobs = {one["name"] for one in client.get("/api/v2/jobs", limit=1000).json()["jobs"]}
+    assert jobs == {
+        "dbt-run-shop", "seed.shop.raw_orders", "model.shop.stg_orders", "model.shop.int_paid", "model.shop.int_totals", "model.shop.mart_customers",
+        "shop.main.shop.mart_customers.build.test", "test.shop.not_null_mart_customers_customer.1fb957e972",
+    }  # fmt: skip
+    answer = client.get("/api/v2/lineage", node=f"dataset:{W}:shop.main.mart_customers", direction="upstream").json()
+    drawn = {one["name"] for one in answer["nodes"] if one["type"] == "JOB"}
+    assert {name for name in drawn if "mart_customers" in name} == {"model.shop.mart_customers"}
+    job = client.get("/api/v2/jobs/dbt/model.shop.mart_customers").json()
+    assert (len(job["runs"]), job["same_as"]) == (3, [])
+    (graph,) = [
+        one
+        for one in client.get("/api/v1/lineage", nodeId=f"dataset:{W}:shop.main.mart_customers").json()["graph"]
+        if one["type"] == "JOB" and one["data"]["outputs"] == [{"namespace": W, "name": "shop.main.mart_customers"}]
+    ]
+    assert graph["id"] == "job:dbt:dbt-run-shop.model.shop.mart_customers"
+
+
+def test_a_model_is_found_by_the_name_that_dbt_ol_gave_its_job(client: Client) -> None:
+    send(client, recorded("shop.ndjson"))
+    old = "shop.main.shop.mart_customers.build.run"
+    reply = client.get(f"/api/v1/namespaces/dbt/jobs/{old}")
+    assert (reply.status_code, reply.headers["location"]) == (
+        301,
+        "/api/v1/namespaces/dbt/jobs/dbt-run-shop.model.shop.mart_customers",
+    )
+    assert client.get(f"/api/v2/jobs/dbt/{old}").json()["name"] == "model.shop.mart_customers"
+    assert client.get("/api/v2/lineage", node=f"job:dbt:{old}").json()["nodes"]
+    run = client.get("/api/v2/jobs/dbt/model.shop.mart_customers").json()["runs"][0]["id"]
+    assert client.get(f"/api/v1/jobs/runs/{run}").json()["facets"]["dbt_run"]["project_name"] == "shop"
+
+
+def test_a_job_of_another_name_keeps_it(client: Client) -> None:
+    events = recorded("shop.ndjson")
+    for event in events:
+        if event["job"]["name"].endswith("mart_customers.build.run"):
+            event["job"]["name"] = "nightly_customers"
+    send(client, events)
+    jobs = {one["name"] for one in client.get("/api/v2/jobs", limit=1000).json()["jobs"]}
+    assert jobs >= {"nightly_customers", "model.shop.stg_orders"}
+    assert "model.shop.mart_customers" not in jobs

@@ -80,7 +80,7 @@ class JobDependency(msgspec.Struct, frozen=True):
 class Job(node.JobNode, kw_only=True):
     """`runs_after`, `runs_before`: control flow that runs report (`jobDependencies`); no data need pass.
 
-    `same_as`: jobs under other names that run the same node of dbt: `dbt-ol` names a model's job by the command and by its mode.
+    `same_as`: jobs that run the same node of dbt in other namespaces, or under a name that is not dbt-ol's.
     """
 
     traits: list[str]

@@ -7,6 +7,7 @@ import msgspec
 from headwater.answer.search.search import kind_of, near
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import version
+from headwater.model.dbt_jobs import names_by_relation
 from headwater.model.identity import Identity
 from headwater.model.names import DatasetName, JobName, node_id_readings, short, suffixes_match
 from headwater.store.database import Connection, Database
@@ -52,6 +53,14 @@ async def node_row(connection: Connection, node_id: str) -> NodeRow:
     if not rows:
         identity = Identity((await server_state.read(connection)).rules)
         rows = await node_store.by_ids(connection, {_id(reading, identity) for reading in readings})
+    if not rows:
+        by_node = {
+            version.job_id(JobName(reading.namespace, name))
+            for reading in readings
+            if isinstance(reading, JobName)
+            for name in names_by_relation(reading.name)
+        }
+        rows = await node_store.by_ids(connection, by_node)
     if not rows:
         raise NotFound(f"{node_id!r} is not known", node=node_id)
     # Two readings of one id can both exist (namespace `a` name `b:c`, namespace `a:b` name `c`); the longer namespace is the likelier.

@@ -9,7 +9,7 @@ from collections.abc import Collection
 import msgspec
 
 from headwater.errors import InvalidEvent
-from headwater.model import version
+from headwater.model import dbt_jobs, version
 from headwater.model.event import DatasetReport, Event, Facets, read
 from headwater.model.identity import Identity
 from headwater.model.names import JobName
@@ -113,7 +113,7 @@ _least = msgspec.json.Decoder(_LeastEvent)
 
 def _decode_facets(body: bytes) -> tuple[JobName | None, Facets]:
     """The job and the run facets of a run event; one with anything odd in it is read as it was when it came."""
-    if b"\\u0000" not in body and b"\\ud" not in body and b"\\uD" not in body:
+    if dbt_jobs.FACET.encode() not in body and b"\\u0000" not in body and b"\\ud" not in body and b"\\uD" not in body:
         try:
             told = _least.decode(body)
             return JobName(told.job.namespace, told.job.name), told.run.facets

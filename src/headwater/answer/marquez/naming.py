@@ -6,6 +6,7 @@ from collections.abc import Collection
 from headwater.answer.marquez import annotations
 from headwater.errors import NotFound
 from headwater.model import version
+from headwater.model.dbt_jobs import names_by_relation
 from headwater.model.identity import Identity
 from headwater.model.names import DatasetName, bounded, normalised
 from headwater.store.database import Connection
@@ -64,6 +65,10 @@ async def job(connection: Connection, namespace: str, name: str) -> JobRow:
     namespace, name = bounded(namespace), bounded(name)
     found = (await jobs_of(connection, [(namespace, name)])).get((namespace, name))
     if found is None:
+        # dbt-ol's name of a model's job, by its relation.
+        by_node = await jobs_of(connection, [(namespace, one) for one in names_by_relation(name)])
+        if len(by_node) == 1:
+            return next(iter(by_node.values()))
         await namespace_of(connection, namespace)
         raise NotFound(f"Job '{name}' not found.")
     return found
