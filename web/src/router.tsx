@@ -10,6 +10,7 @@ import { basePath } from "./embedded.ts";
 import { Shell } from "./frame/shell.tsx";
 import { Message, Trouble } from "./parts/message.tsx";
 import { Waiting } from "./parts/waiting.tsx";
+import { askListAhead } from "./pages/catalogue/questions.ts";
 import { fromPath, toPath } from "./path-names.ts";
 import * as search from "./search-params.ts";
 
@@ -48,6 +49,8 @@ const catalogue = createRoute({
   getParentRoute: under,
   path: "/catalogue/$kind",
   validateSearch: search.catalogue,
+  loaderDeps: ({ search: list }) => list,
+  loader: ({ params, deps }) => askListAhead(params.kind, deps),
   component: lazyRouteComponent(() => import("./pages/catalogue/catalogue-page.tsx"), "CataloguePage"),
 });
 const lineageStart = createRoute({

@@ -48,6 +48,8 @@ const some = <T extends object>(values: T): Partial<T> => values;
 
 export const MAX_DEPTH = 100;
 export const MOST_NODES = 100_000;
+/** Rows of one page of a list. */
+export const PAGE = 100;
 
 export const everywhere = (raw: Raw) =>
   some({

@@ -56,8 +56,8 @@ function stored(): Theme | null {
 export function useTheme(): { theme: Theme; toggle(): void } {
   const system = useColorScheme("light", { getInitialValueInEffect: false });
   const navigate = useNavigate();
-  const search = useSearch({ strict: false });
-  const theme = search.theme ?? stored() ?? (system === "dark" ? "dark" : "light");
+  const asked = useSearch({ strict: false, select: (search) => search.theme });
+  const theme = asked ?? stored() ?? (system === "dark" ? "dark" : "light");
   const toggle = () => {
     const next = theme === "dark" ? "light" : "dark";
     try {

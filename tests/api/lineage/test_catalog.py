@@ -56,6 +56,24 @@ def test_what_narrows_and_orders_a_list(client: Any, narrow: dict[str, Any], exp
     assert found["facets"] is None
 
 
+@pytest.mark.parametrize("narrow", [{}, {"namespace": "file"}, {"q": "ali"}, {"tag": "pii"}])
+def test_a_dataset_of_several_names_is_counted_once(client: Any, narrow: dict[str, Any]) -> None:
+    send(client)
+    other = facet(identifiers=[{"namespace": "hive://h:9083", "name": "mart.alias", "type": "TABLE"}])
+    events = [
+        # The other name is known first, then it is said to be the same as the path.
+        run_event("COMPLETE", 8, "write", [], [dataset("mart.alias", namespace="hive://h:9083")]),
+        run_event("COMPLETE", 9, "write", [], [dataset("/alias", symlinks=other, tags=facet(tags=[{"key": "pii"}]))]),
+    ]
+    for event in events:
+        assert client.post("/api/v1/lineage", encoded(event)).status_code == 201
+    found = ask(client, **narrow)
+    assert found["total"] == len(found["datasets"]) > 0
+    assert [one["name"] for one in found["datasets"]].count("mart.alias") + sum(
+        one["name"] == "/alias" for one in found["datasets"]
+    ) == 1
+
+
 def test_facets_count_what_the_other_filters_leave(client: Any) -> None:
     send(client)
     assert ask(client, facets=True, limit=0)["facets"] == {

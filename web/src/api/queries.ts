@@ -35,6 +35,10 @@ export const question = <P extends PathOf<"get">>(path: P, given: Arguments<P> =
     queryFn: ({ signal }: { signal: AbortSignal }): Promise<Answer<P>> => get(path, given, signal),
   });
 
+/** Asks before the page that needs the answer is drawn: for the loader of its route. */
+export const askAhead = <P extends PathOf<"get">>(path: P, given: Arguments<P> = {}) =>
+  void queryClient.prefetchQuery(question(path, given));
+
 /** A dataset becomes late, and a run lost, without any event. */
 export const LATE = 60_000;
 

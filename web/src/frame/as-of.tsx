@@ -14,7 +14,8 @@ const STEPS: readonly [word: string, hours: number][] = [
 const utc = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 
 export function AsOf() {
-  const { asOf, zone } = useSearch({ strict: false });
+  const asOf = useSearch({ strict: false, select: (search) => search.asOf });
+  const zone = useSearch({ strict: false, select: (search) => search.zone });
   const navigate = useNavigate();
   const [open, setOpen] = useState(false);
   const choose = (at: string | undefined) => {

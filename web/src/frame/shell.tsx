@@ -15,42 +15,51 @@ import { useKeys } from "./use-keys.ts";
 const Palette = lazy(() => import("./palette.tsx").then((module) => ({ default: module.Palette })));
 const KeysHelp = lazy(() => import("./keys-help.tsx").then((module) => ({ default: module.KeysHelp })));
 
+/** The theme alone draws this anew: a navigation must not make Mantine compute its colours again. */
 export function Shell() {
   const { theme, toggle } = useTheme();
+  useEffect(() => {
+    document.documentElement.lang = "en";
+  }, []);
+  return (
+    <MantineProvider theme={mantineTheme} forceColorScheme={theme}>
+      {isEmbedded ? <Embedded /> : <Frame theme={theme} toggle={toggle} />}
+    </MantineProvider>
+  );
+}
+
+function Embedded() {
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const [, setHears] = useState(true);
+  useEffect(() => followStale(queryClient, setHears), []);
+  return (
+    <div className="content is-embedded" id="content">
+      <p className="embedded-head">
+        <a href={unframed()} target="_blank" rel="noreferrer">
+          Open in Headwater
+        </a>
+      </p>
+      {mayEmbed(path) ? <Outlet /> : <p className="notice-line">This is not shown in a frame.</p>}
+    </div>
+  );
+}
+
+function Frame({ theme, toggle }: ReturnType<typeof useTheme>) {
   const status = useAsk("/api/v2/status");
   const signIn = useSignIn(status.error);
   const [searching, setSearching] = useState(false);
   const [helping, setHelping] = useState(false);
   const [hears, setHears] = useState(true);
   const navigate = useNavigate();
-  const going = useRouterState({ select: (state) => state.isLoading });
-  const zone = useRouterState({ select: (state) => state.location.search.zone });
   useKeys({
     search: () => setSearching(true),
     help: () => setHelping(true),
     home: () => void navigate({ to: "/" }),
   });
-  useEffect(() => {
-    document.documentElement.lang = "en";
-    return followStale(queryClient, setHears);
-  }, []);
-  const path = useRouterState({ select: (state) => state.location.pathname });
-  if (isEmbedded)
-    return (
-      <MantineProvider theme={mantineTheme} forceColorScheme={theme}>
-        <div className="content is-embedded" id="content">
-          <p className="embedded-head">
-            <a href={unframed()} target="_blank" rel="noreferrer">
-              Open in Headwater
-            </a>
-          </p>
-          {mayEmbed(path) ? <Outlet /> : <p className="notice-line">This is not shown in a frame.</p>}
-        </div>
-      </MantineProvider>
-    );
+  useEffect(() => followStale(queryClient, setHears), []);
   const other = theme === "dark" ? "Use light colours" : "Use dark colours";
   return (
-    <MantineProvider theme={mantineTheme} forceColorScheme={theme}>
+    <>
       <a className="skip" href={`${location.pathname}#content`} onClick={skip}>
         Skip to the page
       </a>
@@ -75,14 +84,7 @@ export function Shell() {
             )}
             <SaveView />
             <AsOf />
-            <Link
-              className="button quiet zone"
-              to="."
-              search={(now) => ({ ...now, zone: zone === "local" ? undefined : "local" })}
-              title={zone === "local" ? "Times are in your zone. Show UTC." : "Times are in UTC. Show your own zone."}
-            >
-              {zone === "local" ? "Local" : "UTC"}
-            </Link>
+            <Zone />
             {signIn.data && <a href={signIn.data}>Sign in</a>}
             <button type="button" className="icon-button" onClick={toggle} aria-label={other} title={other}>
               <Icon name={theme === "dark" ? "sun" : "moon"} />
@@ -91,7 +93,7 @@ export function Shell() {
         </header>
         <Rail />
         <div className="content" id="content" tabIndex={-1}>
-          {going && <div className="progress" aria-hidden="true" />}
+          <Progress />
           <Outlet />
         </div>
       </div>
@@ -99,8 +101,27 @@ export function Shell() {
         {searching && <Palette onClose={() => setSearching(false)} />}
         {helping && <KeysHelp onClose={() => setHelping(false)} />}
       </Suspense>
-    </MantineProvider>
+    </>
   );
+}
+
+function Zone() {
+  const zone = useRouterState({ select: (state) => state.location.search.zone });
+  return (
+    <Link
+      className="button quiet zone"
+      to="."
+      search={(now) => ({ ...now, zone: zone === "local" ? undefined : "local" })}
+      title={zone === "local" ? "Times are in your zone. Show UTC." : "Times are in UTC. Show your own zone."}
+    >
+      {zone === "local" ? "Local" : "UTC"}
+    </Link>
+  );
+}
+
+function Progress() {
+  const going = useRouterState({ select: (state) => state.isLoading });
+  return going && <div className="progress" aria-hidden="true" />;
 }
 
 function skip(event: React.MouseEvent) {

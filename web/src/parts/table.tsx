@@ -2,6 +2,7 @@
 import { columnVisibilityFeature, type ColumnDef as Definition, tableFeatures, useTable } from "@tanstack/react-table";
 import { type KeyboardEvent, type ReactNode, useMemo, useRef } from "react";
 import { count } from "../format.ts";
+import { PAGE } from "../search-params.ts";
 import { saveCsv } from "./csv.ts";
 
 const features = tableFeatures({ columnVisibilityFeature });
@@ -52,8 +53,6 @@ interface Props<T extends object> {
   onTick?(next: ReadonlySet<string>): void;
   children?: ReactNode;
 }
-
-export const PAGE = 100;
 
 export function Table<T extends object>(props: Props<T>) {
   const { columns, rows, state = {}, onState, pageSize = PAGE } = props;

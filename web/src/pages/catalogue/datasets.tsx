@@ -10,23 +10,20 @@ import { Empty } from "../../parts/message.tsx";
 import { NodeLink } from "../../parts/node-link.tsx";
 import { Tags } from "../../parts/page.tsx";
 import { Trouble } from "../incidents/trouble.tsx";
-import { type Column, PAGE, Table } from "../../parts/table.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
 import { Bulk } from "./bulk.tsx";
 import { FacetList, Narrow } from "./narrow.tsx";
+import { datasetsPage, narrowedDatasets } from "./questions.ts";
 import { useList } from "./use-list.ts";
 
 const NONE: ReadonlySet<string> = new Set();
 
 export function Datasets() {
   const { search, change } = useList();
-  const { q, namespace, platform, tag, owner, sort, order, page = 1 } = search;
-  const narrowed = { q, namespace, platform, tag, owner, sort, order };
-  const list = useAsk(
-    "/api/v2/datasets",
-    { query: { ...narrowed, limit: PAGE, offset: (page - 1) * PAGE } },
-    { keep: true },
-  );
+  const { q, namespace, platform, tag, owner } = search;
+  const narrowed = narrowedDatasets(search);
+  const list = useAsk("/api/v2/datasets", datasetsPage(search), { keep: true });
   // Asked after the rows are there: the server answers those first.
   const counted = useAsk(
     "/api/v2/datasets",

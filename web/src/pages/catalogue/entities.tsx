@@ -5,7 +5,8 @@ import type { Answer } from "../../api/client.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Empty } from "../../parts/message.tsx";
 import { State } from "../../parts/state.tsx";
-import { type Column, PAGE, Table } from "../../parts/table.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { PAGE } from "../../search-params.ts";
 import { Narrow } from "./narrow.tsx";
 import { useList } from "./use-list.ts";
 

@@ -12,11 +12,12 @@ import { Tags } from "../../parts/page.tsx";
 import { State } from "../../parts/state.tsx";
 import { runState } from "../../run-state.ts";
 import { Trouble } from "../incidents/trouble.tsx";
-import { type Column, PAGE, Table } from "../../parts/table.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
 import { Bulk } from "./bulk.tsx";
 import { type JobRow, useChildren, withChildren } from "./folded-jobs.ts";
 import { FacetList, Narrow } from "./narrow.tsx";
+import { areJobsFolded, jobsPage, narrowedJobs } from "./questions.ts";
 import { useList } from "./use-list.ts";
 
 const NONE: ReadonlySet<string> = new Set();
@@ -24,15 +25,10 @@ const CLOSED: readonly string[] = [];
 
 export function Jobs() {
   const { search, change } = useList();
-  const { q, namespace, tag, owner, sort, order, page = 1, open = CLOSED } = search;
-  // Words, tags and owners are looked for in every job: then a parent does not stand for its children.
-  const isFolded = search.fold !== "none" && !q && !tag && !owner;
-  const narrowed = { q, namespace, tag, owner, sort, order, parent: isFolded ? "none" : undefined };
-  const list = useAsk(
-    "/api/v2/jobs",
-    { query: { ...narrowed, limit: PAGE, offset: (page - 1) * PAGE } },
-    { keep: true },
-  );
+  const { q, tag, owner, open = CLOSED } = search;
+  const isFolded = areJobsFolded(search);
+  const narrowed = narrowedJobs(search);
+  const list = useAsk("/api/v2/jobs", jobsPage(search), { keep: true });
   // Asked after the rows are there: the server answers those first.
   const counted = useAsk(
     "/api/v2/jobs",

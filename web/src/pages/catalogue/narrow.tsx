@@ -1,7 +1,7 @@
 // Words to narrow a list by, and the facets that are on, each with a way to take it off.
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useEffect, useState } from "react";
-import type { ListSearch } from "./use-list.ts";
+import type { ListSearch } from "./questions.ts";
 
 interface Props {
   search: ListSearch;

@@ -4,20 +4,17 @@ import type { Run } from "../../api/types.ts";
 import { distinguish } from "../../names.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Empty } from "../../parts/message.tsx";
-import { PAGE, Table } from "../../parts/table.tsx";
+import { Table } from "../../parts/table.tsx";
 import { runColumns } from "../run/run-columns.tsx";
+import { runsPage } from "./questions.ts";
 import { useList } from "./use-list.ts";
 
 const STATES = ["RUNNING", "COMPLETED", "FAILED", "ABORTED"] as const;
 
 export function Runs() {
   const { search, change } = useList();
-  const { state, stalled, page = 1 } = search;
-  const list = useAsk(
-    "/api/v2/runs",
-    { query: { state, stalled: stalled ?? false, limit: PAGE, offset: (page - 1) * PAGE } },
-    { keep: true },
-  );
+  const { state, stalled } = search;
+  const list = useAsk("/api/v2/runs", runsPage(search), { keep: true });
   const rows = list.data?.runs;
   const columns = useMemo(() => {
     const names = distinguish((rows ?? []).map((run) => ({ id: run.job })));

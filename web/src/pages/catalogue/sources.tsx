@@ -5,7 +5,8 @@ import type { components } from "../../api/schema.d.ts";
 import { count, duration } from "../../format.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Empty } from "../../parts/message.tsx";
-import { type Column, PAGE, Table } from "../../parts/table.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { PAGE } from "../../search-params.ts";
 import { When } from "../../parts/when.tsx";
 import { useList } from "./use-list.ts";
 

@@ -1,9 +1,7 @@
 // The state of a list in its address, and how to change it.
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useCallback } from "react";
-import type { catalogue } from "../../search-params.ts";
-
-export type ListSearch = ReturnType<typeof catalogue>;
+import type { ListSearch } from "./questions.ts";
 
 const route = getRouteApi("/catalogue/$kind");
 

@@ -4,7 +4,8 @@ import { useAsk } from "../../api/queries.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Empty } from "../../parts/message.tsx";
 import { NodeLink } from "../../parts/node-link.tsx";
-import { PAGE, Table } from "../../parts/table.tsx";
+import { Table } from "../../parts/table.tsx";
+import { PAGE } from "../../search-params.ts";
 import { When } from "../../parts/when.tsx";
 
 interface Props {

@@ -2,7 +2,8 @@ import { useState } from "react";
 import { useAsk } from "../../api/queries.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Empty } from "../../parts/message.tsx";
-import { PAGE, Table } from "../../parts/table.tsx";
+import { Table } from "../../parts/table.tsx";
+import { PAGE } from "../../search-params.ts";
 import type { EventsTabProps } from "./events-page.tsx";
 import { receiptColumns } from "./receipt-columns.tsx";
 

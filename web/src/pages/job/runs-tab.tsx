@@ -3,7 +3,8 @@ import { useAsk } from "../../api/queries.ts";
 import type { Run } from "../../api/types.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Empty } from "../../parts/message.tsx";
-import { PAGE, Table } from "../../parts/table.tsx";
+import { Table } from "../../parts/table.tsx";
+import { PAGE } from "../../search-params.ts";
 import { runColumns } from "../run/run-columns.tsx";
 import type { JobTabProps } from "./job-page.tsx";
 

@@ -2,7 +2,8 @@ import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useAsk } from "../../api/queries.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Empty } from "../../parts/message.tsx";
-import { PAGE, Table } from "../../parts/table.tsx";
+import { Table } from "../../parts/table.tsx";
+import { PAGE } from "../../search-params.ts";
 import { When } from "../../parts/when.tsx";
 
 const route = getRouteApi("/settings/{-$tab}");

@@ -1,0 +1,85 @@
+// What a click makes the page do, counted: requests, and components drawn anew. Times are in benchmarks/page.mjs.
+import assert from "node:assert/strict";
+import { after, before, describe } from "node:test";
+import { openBrowser, pageTests, settled } from "./browser.mjs";
+import { flights, send } from "./seed.mjs";
+import { serve } from "./server.mjs";
+
+let browser;
+let server;
+before(async () => {
+  browser = await openBrowser();
+  server = await serve((url) => send(url, flights()));
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+const onPage = pageTests(() => ({ browser, server }));
+
+/** Counts the components that React draws within an element, by the mark that it leaves on each (PerformedWork). */
+const countDrawn = (page) =>
+  page.addInitScript(() => {
+    const PERFORMED_WORK = 1;
+    window.__drawn = [];
+    const elementOf = (fiber) => {
+      for (let one = fiber; one; one = one.return) if (one.stateNode instanceof Element) return one.stateNode;
+      return null;
+    };
+    const walk = (fiber, into) => {
+      for (let one = fiber; one; one = one.sibling) {
+        // What a commit did not touch is the same object as before.
+        if (typeof one.type === "function" || typeof one.type === "object")
+          if (one.flags & PERFORMED_WORK) into.push(elementOf(one)?.closest("header, nav, main")?.className ?? "");
+        if (one.child && one.child !== one.alternate?.child) walk(one.child, into);
+      }
+    };
+    window.__REACT_DEVTOOLS_GLOBAL_HOOK__ = {
+      supportsFiber: true,
+      inject: () => 1,
+      onCommitFiberRoot: (_, root) => walk(root.current, window.__drawn),
+      onCommitFiberUnmount() {},
+    };
+  });
+
+describe("what a click makes the page do", () => {
+  onPage("a list is asked for while its code is on its way, once", async (page, open) => {
+    const asked = [];
+    page.on("request", (request) => {
+      if (/api\/v2\/datasets\?limit=100/.test(request.url())) asked.push(request.url());
+    });
+    let release;
+    const held = new Promise((resolve) => (release = resolve));
+    await page.route(/catalogue-page-[^/]*\.js/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await open("settings/keys");
+    await page.getByRole("heading", { name: "Keys" }).first().waitFor();
+    const answered = page.waitForResponse(/api\/v2\/datasets\?limit=100/);
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Catalogue" }).click();
+    await answered;
+    release();
+    await page.getByRole("table", { name: "Datasets" }).waitFor();
+    assert.equal(asked.length, 1);
+  });
+
+  onPage("selecting a card draws nothing of the frame anew but its links", async (page, open) => {
+    await countDrawn(page);
+    await open("lineage/dataset:file:~data~clean~flights");
+    await settled(page);
+    await page.locator(".graph").focus();
+    await page.keyboard.press("Enter");
+    await page.locator(".inspector .facts").waitFor();
+    await page.evaluate(() => (window.__drawn = []));
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    await page.locator(".inspector .runs").waitFor();
+    const drawn = await page.evaluate(() => window.__drawn);
+    const of = (name) => drawn.filter((one) => one.split(" ")[0] === name).length;
+    assert.ok(of("lineage") > 0, `something was drawn: ${drawn.length}`);
+    // A link looks at each new address whether it leads there; nothing else of the frame depends on it.
+    assert.ok(of("top") <= 4, `${of("top")} components of the bar were drawn`);
+    assert.ok(of("rail") <= 4, `${of("rail")} components of the rail were drawn`);
+  });
+});
