@@ -6,7 +6,8 @@ import { plural } from "../../format.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Author, changeWord, endsOf, ObjectChanges, Statement } from "../../parts/object-changes.tsx";
 import { Section } from "../../parts/page.tsx";
-import { type Column, PAGE, Table } from "../../parts/table.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { PAGE } from "../../search-params.ts";
 import { When } from "../../parts/when.tsx";
 import type { TabProps } from "./tab-props.ts";
 
