@@ -15,6 +15,7 @@
         ├── InvalidStatus              invalid_status       an impossible report of instances: an undeclared state, a check of a missing instance
         ├── NotReady                   not_ready            retryable: an input of an instance is missing or wrong; carries `problems`
     ├── InvalidPolicies            invalid_policies     policies that cannot be read; carries `problems`
+    ├── InvalidRules               invalid_rules        rules of alerts that cannot be read; carries `problems`
     ├── InvalidPlan                invalid_plan         a backfill that cannot be planned as asked: contradicting producers, no order
         ├── Unprocessable              unprocessable        a readable body that lacks required fields; carries `errors`
         ├── NotFound                   not_found            the requested thing does not exist here
@@ -134,6 +135,10 @@ class NotReady(HeadwaterError):
 
 class InvalidPolicies(HeadwaterError):
     code = "invalid_policies"
+
+
+class InvalidRules(HeadwaterError):
+    code = "invalid_rules"
 
 
 class InvalidPlan(HeadwaterError):

@@ -199,6 +199,31 @@ class ListenerSettings(BaseModel):
         return _check_networks(text)
 
 
+class AlertSettings(BaseModel):
+    """Alerts by rules."""
+
+    enabled: bool = Field(True, description="false: look for nothing and send nothing, for a copy of a database.")
+    every_seconds: float = Field(30.0, ge=0.1, le=3600, description="How often a server looks for what rules watch.")
+    mail_server: str | None = Field(
+        None, repr=False, description="smtp://user:password@host:587 or smtps://…; without it no mail is sent."
+    )
+    mail_sender: str = Field("headwater@localhost", description="The sender of mails.")
+    timeout_seconds: float = Field(30.0, ge=0.1, le=600, description="Time for a channel to answer.")
+    lease_seconds: float = Field(
+        120.0,
+        ge=1,
+        le=3600,
+        description="Seconds after a server was killed until another sends the messages it had taken.",
+    )
+
+    @field_validator("mail_server")
+    @classmethod
+    def _smtp(cls, url: str | None) -> str | None:
+        if url and not url.startswith(("smtp://", "smtps://")):
+            raise ValueError("begin with smtp:// or smtps://")
+        return url or None
+
+
 class EntitySettings(BaseModel):
     """Datasets with a schedule."""
 
@@ -252,6 +277,7 @@ class Settings(BaseSettings):
     retention: RetentionSettings = Field(default_factory=lambda: RetentionSettings())
     amqp: AmqpSettings = Field(default_factory=lambda: AmqpSettings())
     listeners: ListenerSettings = Field(default_factory=lambda: ListenerSettings())
+    alerts: AlertSettings = Field(default_factory=lambda: AlertSettings())
     entities: EntitySettings = Field(default_factory=lambda: EntitySettings())
     lineage: LineageSettings = Field(default_factory=lambda: LineageSettings())
     pipeline: PipelineSettings = Field(default_factory=lambda: PipelineSettings())

@@ -180,6 +180,22 @@ class ListenerRecovered(LogEvent, frozen=True):
     listener: str
 
 
+class AlertsHeldUp(LogEvent, frozen=True):
+    """Nothing is looked for, or no message is sent (`what`), for now. Logged once for each cause; what happens meanwhile is told afterwards."""
+
+    level = logging.WARNING
+    what: str
+    error: str
+
+
+class AlertMessageFailing(LogEvent, frozen=True):
+    """A channel, or the mail server, did not take a message, which is sent again unless it was refused for good. Logged once for each message."""
+
+    level = logging.WARNING
+    channel: str
+    error: str
+
+
 class StatusFeedHeldUp(LogEvent, frozen=True):
     """The status of instances does not follow the events for now. Logged once for each outage; no event is lost."""
 
@@ -247,6 +263,13 @@ class Delivered(Measured, frozen=True):
     delivered: int
     refused: int
     failures: int
+
+
+class AlertMessage(Measured, frozen=True):
+    """Outcome of one attempt to send a message to a channel, or by mail: sent, failed (it is sent again) or refused."""
+
+    channel: str
+    outcome: str
 
 
 class StatusFed(Measured, frozen=True):

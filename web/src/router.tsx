@@ -110,6 +110,16 @@ const incident = createRoute({
   params: names("id"),
   component: lazyRouteComponent(() => import("./pages/incidents/incident-page.tsx"), "IncidentPage"),
 });
+const alerts = createRoute({
+  getParentRoute: under,
+  path: "/alerting/{-$tab}",
+  component: lazyRouteComponent(() => import("./pages/alerts/alerts-page.tsx"), "AlertsPage"),
+});
+const alert = createRoute({
+  getParentRoute: under,
+  path: "/alerts/$id",
+  component: lazyRouteComponent(() => import("./pages/alerts/alert-page.tsx"), "AlertPage"),
+});
 const group = createRoute({
   getParentRoute: under,
   path: "/groups/$key/$name",
@@ -193,6 +203,8 @@ export const router = createRouter({
     entity,
     incidents,
     incident,
+    alerts,
+    alert,
     group,
     plans,
     plan,

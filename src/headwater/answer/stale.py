@@ -24,6 +24,7 @@ _STALE = {
     "verdicts": ("incidents", "instances", "lineage"),
     "plans": ("incidents", "plans"),
     "metadata": ("catalogue", "incidents", "lineage", "metadata"),
+    "alerts": ("alerts",),
     "schedules": ("catalogue", "incidents", "instances", "lineage", "plans"),
     "settings": ("settings",),
 }

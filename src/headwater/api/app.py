@@ -18,6 +18,7 @@ from headwater import telemetry
 from headwater.answer.stale import StaleAnswers
 from headwater.answer.status.news import News
 from headwater.api import access, compression, openapi, orphaned, page, parameters, problems, stopping, tracing
+from headwater.api.alerting import begin_alerts
 from headwater.api.audit import Audit
 from headwater.api.connections import ConnectionGuard, raise_descriptor_limit
 from headwater.api.hosts import KnownHosts, allowed_hosts
@@ -28,9 +29,11 @@ from headwater.api.raw_path import RawPath
 from headwater.api.reporting import Reporting
 from headwater.api.routes import auth, health, mcp, v1, v2, v2beta
 from headwater.api.routes.v2 import history
+from headwater.api.routes.v2.alerts import channels
 from headwater.api.routes.v2.people import admin, listeners
 from headwater.api.sessions import Sessions
 from headwater.home import home
+from headwater.intake.alerts import alerter
 from headwater.intake.events.accept import Intake
 from headwater.intake.events.wide import WideEvents
 from headwater.intake.events.width import Limits as EventLimits
@@ -53,6 +56,7 @@ HANDLERS = (
     v2beta.router,
     admin.router,
     listeners.router,
+    channels.router,
     auth.router,
     health.healthz,
     health.readyz,
@@ -109,11 +113,13 @@ def create_app(settings: Settings) -> Any:
                 stopping.on_stop(app.state.stopping.set),
             ]
             feeding = feeder.begin(database) if settings.entities.feed else None
+            alerting = begin_alerts(settings, database, outbound) if settings.alerts.enabled else None
             try:
                 yield
             finally:
                 app.state.stopping.set()
                 await tools.close()
+                await alerter.end(alerting)
                 await feeder.end(feeding)
                 await deliveries.end(running)
                 await retention.end(keeping)

@@ -36,6 +36,7 @@ NAMES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "headwater_listener_backlog_events": ("gauge", ("listener",), "Events that wait for a listener, counted up to 10,000."),
     "headwater_listener_lag_seconds": ("gauge", ("listener",), "Time since the oldest waiting event of a listener entered the log."),
     "headwater_listener_failing": ("gauge", ("listener",), "1 while a listener refuses or fails its deliveries."),
+    "headwater_alert_messages_total": ("counter", ("channel", "outcome"), "Tries to send a message of an alert: sent, failed or refused."),
     "headwater_status_feed_total": ("counter", ("outcome",), "Reports of instances from events: taken, duplicate, refused, unplaced or failed."),
     "headwater_database_up": ("gauge", (), "1 when the database answered this scrape."),
 }  # fmt: skip
@@ -104,6 +105,8 @@ class Metrics:
                     self._made["headwater_listener_events_total"].labels(figures.listener, outcome).inc(count)
             if figures.failures:
                 self._made["headwater_listener_failures_total"].labels(figures.listener).inc(figures.failures)
+        elif isinstance(figures, telemetry.AlertMessage):
+            self._made["headwater_alert_messages_total"].labels(figures.channel, figures.outcome).inc()
         elif isinstance(figures, telemetry.StatusFed):
             for outcome, count in figures.outcomes.items():
                 self._made["headwater_status_feed_total"].labels(outcome).inc(count)

@@ -21,6 +21,7 @@ _STATUS: dict[type[errors.HeadwaterError], int] = {
     errors.InvalidCalendar: 400,
     errors.InvalidEntities: 422,
     errors.InvalidPolicies: 422,
+    errors.InvalidRules: 422,
     errors.InvalidStatus: 422,
     errors.InvalidPlan: 422,
     errors.Unprocessable: 422,

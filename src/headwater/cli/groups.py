@@ -25,10 +25,10 @@ GROUPS = {
         "sql",
         "fingerprint",
     ),
-    "Fix": ("incident", "taint", "verdict", "repair", "ready", "backfill", "report", "reconcile"),
+    "Fix": ("incident", "alerts", "taint", "verdict", "repair", "ready", "backfill", "report", "reconcile"),
     "Describe": ("describe", "own", "tag", "tags", "edge", "alias"),
     "Feed": ("capture", "entities", "sync", "pull", "pipeline", "jvm", "events"),
-    "Run the server": ("up", "down", "doctor", "export", "mcp", "server"),
+    "Run the server": ("up", "down", "doctor", "rules", "export", "mcp", "server"),
 }
 RENAMED = {
     "freshness": "status",

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command_name
 
+from headwater.cli.alerts.alerts import alerts
+from headwater.cli.alerts.rules import rules
 from headwater.cli.capture.capture import capture
 from headwater.cli.capture.jvm import jvm
 from headwater.cli.capture.run import run as run_package
@@ -131,6 +133,7 @@ program.command("sql")(sql.sql)
 program.command("fingerprint")(fingerprint)
 
 program.add_typer(incidents.incident, name="incident")
+program.add_typer(alerts, name="alerts")
 program.command("taint")(taint)
 program.command("verdict")(verdict)
 program.command("repair")(repair)
@@ -152,6 +155,7 @@ program.add_typer(pull, name="pull")
 program.add_typer(pipeline, name="pipeline")
 program.command("jvm", context_settings={"allow_interspersed_args": False})(jvm)
 program.add_typer(events, name="events")
+program.add_typer(rules, name="rules")
 program.command("up")(local.up)
 program.command("down")(local.down)
 program.command("doctor")(maintenance.doctor)

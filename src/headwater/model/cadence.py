@@ -106,16 +106,23 @@ def learn_seconds(times: Collection[float]) -> Cadence:
     )
 
 
-def judge(cadence: Cadence, now: dt.datetime) -> Judgement:
-    """Judge whether the next update is late at the time `now`. Only a regular cadence can be late."""
+def due_at(cadence: Cadence) -> dt.datetime | None:
+    """Return when the next update is late at the latest: its usual time and the slack; None without a regular cadence."""
     if cadence.rhythm is not Rhythm.REGULAR or cadence.last is None or cadence.gap is None:
-        return Judgement(Lateness.UNKNOWN)
-    expected = _after(cadence.last, cadence.gap, cadence.quiet_days)
+        return None
     # With few gaps their spread is uncertain: allow more slack.
     slack = cadence.gap * (0.1 if cadence.updates > 10 else 0.25)
     slack = max(slack, 3 * 1.4826 * (cadence.spread or 0), _SHORTEST_SLACK)
     allowed = max(cadence.gap + slack, (cadence.longest or 0) + _SHORTEST_SLACK)
-    due = _after(cadence.last, allowed, cadence.quiet_days)
+    return _after(cadence.last, allowed, cadence.quiet_days)
+
+
+def judge(cadence: Cadence, now: dt.datetime) -> Judgement:
+    """Judge whether the next update is late at the time `now`. Only a regular cadence can be late."""
+    due = due_at(cadence)
+    if due is None or cadence.last is None or cadence.gap is None:
+        return Judgement(Lateness.UNKNOWN)
+    expected = _after(cadence.last, cadence.gap, cadence.quiet_days)
     if now <= due:
         return Judgement(Lateness.ON_TIME, expected)
     late = int((now - expected).total_seconds())

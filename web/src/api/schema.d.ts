@@ -1130,6 +1130,143 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ListAlerts */
+        get: operations["ApiV2AlertsListAlerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/alerts/{alert}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ShowAlert */
+        get: operations["ApiV2AlertsShowAlert"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/alerts/{alert}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** AcknowledgeAlert */
+        post: operations["ApiV2AlertsAcknowledgeAcknowledgeAlert"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/alerts/{alert}/mute": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** MuteAlert */
+        post: operations["ApiV2AlertsMuteMuteAlert"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ShowRules */
+        get: operations["ApiV2RulesShowRules"];
+        /** ApplyRules */
+        put: operations["ApiV2RulesApplyRules"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/rules/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ShowRuleVersion */
+        get: operations["ApiV2RulesVersionsShowRuleVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/rules/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** CheckRules */
+        post: operations["ApiV2RulesCheckCheckRules"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/rules/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** TryRules */
+        post: operations["ApiV2RulesTestTryRules"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/whatif": {
         parameters: {
             query?: never;
@@ -2062,6 +2199,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/admin/alert-channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ListChannels */
+        get: operations["ApiV2AdminAlertChannelsListChannels"];
+        put?: never;
+        /** AddChannel */
+        post: operations["ApiV2AdminAlertChannelsAddChannel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/admin/alert-channels/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** TestChannel */
+        post: operations["ApiV2AdminAlertChannelsNameTestTestChannel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/admin/alert-channels/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** RemoveChannel */
+        delete: operations["ApiV2AdminAlertChannelsNameRemoveChannel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/me": {
         parameters: {
             query?: never;
@@ -2087,6 +2276,67 @@ export interface components {
         Added: {
             name: string;
             secret: string | null;
+        };
+        /** AddedChannel */
+        AddedChannel: {
+            name: string;
+            secret: string | null;
+        };
+        /** AlertMember */
+        AlertMember: {
+            event: string;
+            subject: string;
+            label: string;
+            /** Format: date-time */
+            since: string;
+            until: string | null;
+            text: string;
+            look: string;
+            rules: string[];
+        };
+        /** AlertMessage */
+        AlertMessage: {
+            id: string;
+            rule: string;
+            stage: number;
+            address: string;
+            /** Format: date-time */
+            due_at: string;
+            state: string;
+            attempts: number;
+            sent_at: string | null;
+            last_error: string | null;
+        };
+        /** AlertView */
+        AlertView: {
+            id: string;
+            event: string;
+            subject: string;
+            label: string;
+            /** Format: date-time */
+            since: string;
+            until: string | null;
+            text: string;
+            look: string;
+            /** Format: date-time */
+            decided_at: string;
+            acknowledged_at: string | null;
+            acknowledged_by: string | null;
+            note: string;
+            muted_until: string | null;
+            muted_by: string | null;
+            unaddressed: string[];
+            members: components["schemas"]["AlertMember"][];
+            messages: components["schemas"]["AlertMessage"][];
+        };
+        /** Alerts */
+        Alerts: {
+            total: number;
+            alerts: components["schemas"]["AlertView"][];
+            messages: {
+                [key: string]: number;
+            };
+            failing: number;
         };
         /** AnswerColumnEdge */
         AnswerColumnEdge: {
@@ -2145,6 +2395,14 @@ export interface components {
             entities: number;
             changes: components["schemas"]["intake_status_entities_Change"][];
             warnings: string[];
+        };
+        /** AppliedRules */
+        AppliedRules: {
+            version: number;
+            /** Format: date-time */
+            applied_at: string;
+            rules: number;
+            changed: boolean;
         };
         /** Archived */
         Archived: {
@@ -2347,10 +2605,38 @@ export interface components {
             total: number;
             changes: components["schemas"]["answer_history_changes_Change"][];
         };
+        /** ChannelRequest */
+        ChannelRequest: {
+            name: string;
+            kind: string;
+            url?: string | null;
+            secret?: string | null;
+        };
+        /** ChannelView */
+        ChannelView: {
+            name: string;
+            kind: string;
+            /** Format: date-time */
+            created_at: string;
+            created_by: string;
+            delivered: number;
+            last_delivery_at: string | null;
+            failing_since: string | null;
+            failures: number;
+            last_error: string | null;
+        };
+        /** Channels */
+        Channels: {
+            channels: components["schemas"]["ChannelView"][];
+        };
         /** CheckQuestion */
         CheckQuestion: {
             files: components["schemas"]["PolicyFile"][];
             as_of?: string | null;
+        };
+        /** CheckedRules */
+        CheckedRules: {
+            rules: string[];
         };
         /** ChosenLetters */
         ChosenLetters: {
@@ -4110,6 +4396,12 @@ export interface components {
             said: string;
             seconds: number;
         };
+        /** PingedChannel */
+        PingedChannel: {
+            name: string;
+            ok: boolean;
+            error: string | null;
+        };
         /** Placement */
         Placement: {
             namespace: string;
@@ -4587,10 +4879,33 @@ export interface components {
             /** @default * */
             namespace: string;
         };
-        /** Rules */
-        Rules: {
-            rules: components["schemas"]["Rule"][];
-            behind: boolean;
+        /** RuleFile */
+        RuleFile: {
+            name: string;
+            text: string;
+        };
+        /** RuleVersion */
+        RuleVersion: {
+            version: number;
+            /** Format: date-time */
+            applied_at: string;
+            applied_by: string;
+        };
+        /** RuleVersionFiles */
+        RuleVersionFiles: {
+            version: number;
+            files: components["schemas"]["RuleFile"][];
+        };
+        /** RuleView */
+        RuleView: {
+            name: string;
+            file: string;
+            line: number;
+            when: string[];
+            of: string[];
+            but: string[];
+            to: string[];
+            since: string | null;
         };
         /** RunCoverage */
         RunCoverage: {
@@ -5182,6 +5497,51 @@ export interface components {
             unreported: string[];
             undeclared: string[];
         };
+        /** TestQuestion */
+        TestQuestion: {
+            /** Format: date-time */
+            since: string;
+            files?: components["schemas"]["RuleFile"][];
+            until?: string | null;
+        };
+        /** TestedAlert */
+        TestedAlert: {
+            id: string;
+            event: string;
+            subject: string;
+            label: string;
+            /** Format: date-time */
+            since: string;
+            until: string | null;
+            text: string;
+            members: components["schemas"]["TestedTrouble"][];
+            messages: components["schemas"]["WouldSend"][];
+            unaddressed: string[];
+        };
+        /** TestedRules */
+        TestedRules: {
+            /** Format: date-time */
+            since: string;
+            /** Format: date-time */
+            until: string;
+            alerts: components["schemas"]["TestedAlert"][];
+            messages: number;
+            counts: {
+                [key: string]: number;
+            };
+        };
+        /** TestedTrouble */
+        TestedTrouble: {
+            event: string;
+            subject: string;
+            label: string;
+            /** Format: date-time */
+            since: string;
+            until: string | null;
+            text: string;
+            rules: string[];
+            told: boolean;
+        };
         /** Texts */
         Texts: {
             texts: string[];
@@ -5466,10 +5826,23 @@ export interface components {
             role: string;
             expires?: string | null;
         };
+        /** WantedMute */
+        WantedMute: {
+            until?: string | null;
+        };
+        /** WantedNote */
+        WantedNote: {
+            /** @default  */
+            note: string;
+        };
         /** WantedReplay */
         WantedReplay: {
             /** Format: date-time */
             since: string;
+        };
+        /** WantedRuleFiles */
+        WantedRuleFiles: {
+            files: components["schemas"]["RuleFile"][];
         };
         /** WantedRules */
         WantedRules: {
@@ -5577,6 +5950,14 @@ export interface components {
             wait: boolean;
             opens: string | null;
         };
+        /** WouldSend */
+        WouldSend: {
+            rule: string;
+            stage: number;
+            address: string;
+            /** Format: date-time */
+            due_at: string;
+        };
         /** WrittenVersion */
         WrittenVersion: {
             dataset: string;
@@ -5635,6 +6016,16 @@ export interface components {
             because: string | null;
             right_before: string | null;
             columns: string[] | null;
+        };
+        /** Rules */
+        alerts_rules_Rules: {
+            version: number | null;
+            rules: components["schemas"]["RuleView"][];
+            files: components["schemas"]["RuleFile"][];
+            versions: components["schemas"]["RuleVersion"][];
+            looked_at: string | null;
+            trouble: string | null;
+            problems: string[];
         };
         /** Change */
         answer_history_changes_Change: {
@@ -6054,6 +6445,11 @@ export interface components {
             before: unknown;
             after: unknown;
         };
+        /** Rules */
+        people_identity_Rules: {
+            rules: components["schemas"]["Rule"][];
+            behind: boolean;
+        };
         /** Recorded */
         people_manual_Recorded: {
             id: string | null;
@@ -6219,12 +6615,18 @@ export interface components {
     pathItems: never;
 }
 export type Added = components['schemas']['Added'];
+export type AddedChannel = components['schemas']['AddedChannel'];
+export type AlertMember = components['schemas']['AlertMember'];
+export type AlertMessage = components['schemas']['AlertMessage'];
+export type AlertView = components['schemas']['AlertView'];
+export type Alerts = components['schemas']['Alerts'];
 export type AnswerColumnEdge = components['schemas']['AnswerColumnEdge'];
 export type AnswerEdge = components['schemas']['AnswerEdge'];
 export type AnswerTransformation = components['schemas']['AnswerTransformation'];
 export type ApiKey = components['schemas']['ApiKey'];
 export type ApiKeys = components['schemas']['ApiKeys'];
 export type AppliedEntities = components['schemas']['AppliedEntities'];
+export type AppliedRules = components['schemas']['AppliedRules'];
 export type Archived = components['schemas']['Archived'];
 export type Asked = components['schemas']['Asked'];
 export type AskedChange = components['schemas']['AskedChange'];
@@ -6246,7 +6648,11 @@ export type Cause = components['schemas']['Cause'];
 export type ChangedColumnEdge = components['schemas']['ChangedColumnEdge'];
 export type ChangedEdge = components['schemas']['ChangedEdge'];
 export type Changes = components['schemas']['Changes'];
+export type ChannelRequest = components['schemas']['ChannelRequest'];
+export type ChannelView = components['schemas']['ChannelView'];
+export type Channels = components['schemas']['Channels'];
 export type CheckQuestion = components['schemas']['CheckQuestion'];
+export type CheckedRules = components['schemas']['CheckedRules'];
 export type ChosenLetters = components['schemas']['ChosenLetters'];
 export type Code = components['schemas']['Code'];
 export type Collapsed = components['schemas']['Collapsed'];
@@ -6440,6 +6846,7 @@ export type Perspectives = components['schemas']['Perspectives'];
 export type Picture = components['schemas']['Picture'];
 export type Pin = components['schemas']['Pin'];
 export type PingResult = components['schemas']['PingResult'];
+export type PingedChannel = components['schemas']['PingedChannel'];
 export type Placement = components['schemas']['Placement'];
 export type PlanGroup = components['schemas']['PlanGroup'];
 export type PlanList = components['schemas']['PlanList'];
@@ -6485,7 +6892,10 @@ export type Retyped = components['schemas']['Retyped'];
 export type RetypedColumn = components['schemas']['RetypedColumn'];
 export type Rhythm = components['schemas']['Rhythm'];
 export type Rule = components['schemas']['Rule'];
-export type Rules = components['schemas']['Rules'];
+export type RuleFile = components['schemas']['RuleFile'];
+export type RuleVersion = components['schemas']['RuleVersion'];
+export type RuleVersionFiles = components['schemas']['RuleVersionFiles'];
+export type RuleView = components['schemas']['RuleView'];
 export type RunCoverage = components['schemas']['RunCoverage'];
 export type RunDetail = components['schemas']['RunDetail'];
 export type RunDifference = components['schemas']['RunDifference'];
@@ -6539,6 +6949,10 @@ export type Tags = components['schemas']['Tags'];
 export type TakenIn = components['schemas']['TakenIn'];
 export type TakenItem = components['schemas']['TakenItem'];
 export type TaskOrder = components['schemas']['TaskOrder'];
+export type TestQuestion = components['schemas']['TestQuestion'];
+export type TestedAlert = components['schemas']['TestedAlert'];
+export type TestedRules = components['schemas']['TestedRules'];
+export type TestedTrouble = components['schemas']['TestedTrouble'];
 export type Texts = components['schemas']['Texts'];
 export type TimelineEntry = components['schemas']['TimelineEntry'];
 export type Took = components['schemas']['Took'];
@@ -6566,7 +6980,10 @@ export type Violation = components['schemas']['Violation'];
 export type WantedEvent = components['schemas']['WantedEvent'];
 export type WantedEvents = components['schemas']['WantedEvents'];
 export type WantedKey = components['schemas']['WantedKey'];
+export type WantedMute = components['schemas']['WantedMute'];
+export type WantedNote = components['schemas']['WantedNote'];
 export type WantedReplay = components['schemas']['WantedReplay'];
+export type WantedRuleFiles = components['schemas']['WantedRuleFiles'];
 export type WantedRules = components['schemas']['WantedRules'];
 export type WantedSecret = components['schemas']['WantedSecret'];
 export type WantedWork = components['schemas']['WantedWork'];
@@ -6579,12 +6996,14 @@ export type WayNode = components['schemas']['WayNode'];
 export type WhatIf = components['schemas']['WhatIf'];
 export type Why = components['schemas']['Why'];
 export type Work = components['schemas']['Work'];
+export type WouldSend = components['schemas']['WouldSend'];
 export type WrittenVersion = components['schemas']['WrittenVersion'];
 export type Wrong = components['schemas']['Wrong'];
 export type WrongByReads = components['schemas']['WrongByReads'];
 export type WrongColumns = components['schemas']['WrongColumns'];
 export type WrongRun = components['schemas']['WrongRun'];
 export type WrongVersion = components['schemas']['WrongVersion'];
+export type AlertsRulesRules = components['schemas']['alerts_rules_Rules'];
 export type AnswerHistoryChangesChange = components['schemas']['answer_history_changes_Change'];
 export type AnswerHistoryObjectLogChange = components['schemas']['answer_history_object_log_Change'];
 export type AnswerHistoryReceiptsReceipt = components['schemas']['answer_history_receipts_Receipt'];
@@ -6621,6 +7040,7 @@ export type MarquezShapesSources = components['schemas']['marquez_shapes_Sources
 export type MarquezShapesTag = components['schemas']['marquez_shapes_Tag'];
 export type ModelFacetsField = components['schemas']['model_facets_Field'];
 export type ModelJsonDiffChange = components['schemas']['model_json_diff_Change'];
+export type PeopleIdentityRules = components['schemas']['people_identity_Rules'];
 export type PeopleManualRecorded = components['schemas']['people_manual_Recorded'];
 export type PeoplePeopleTag = components['schemas']['people_people_Tag'];
 export type PrivacyWhereReader = components['schemas']['privacy_where_Reader'];
@@ -8548,6 +8968,234 @@ export interface operations {
             };
         };
     };
+    ApiV2AlertsListAlerts: {
+        parameters: {
+            query?: {
+                open?: boolean;
+                subject?: string | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                since?: string | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alerts"];
+                };
+            };
+        };
+    };
+    ApiV2AlertsShowAlert: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The alert's id, or the beginning of it. */
+                alert: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertView"];
+                };
+            };
+        };
+    };
+    ApiV2AlertsAcknowledgeAcknowledgeAlert: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The alert's id, or the beginning of it. */
+                alert: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedNote"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertView"];
+                };
+            };
+        };
+    };
+    ApiV2AlertsMuteMuteAlert: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The alert's id, or the beginning of it. */
+                alert: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedMute"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertView"];
+                };
+            };
+        };
+    };
+    ApiV2RulesShowRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["alerts_rules_Rules"];
+                };
+            };
+        };
+    };
+    ApiV2RulesApplyRules: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedRuleFiles"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedRules"];
+                };
+            };
+        };
+    };
+    ApiV2RulesVersionsShowRuleVersion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its number. */
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleVersionFiles"];
+                };
+            };
+        };
+    };
+    ApiV2RulesCheckCheckRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedRuleFiles"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckedRules"];
+                };
+            };
+        };
+    };
+    ApiV2RulesTestTryRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestQuestion"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestedRules"];
+                };
+            };
+        };
+    };
     ApiV2WhatifAskWhatif: {
         parameters: {
             query?: never;
@@ -9997,7 +10645,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Rules"];
+                    "application/json": components["schemas"]["people_identity_Rules"];
                 };
             };
         };
@@ -10331,6 +10979,96 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PingResult"];
+                };
+            };
+        };
+    };
+    ApiV2AdminAlertChannelsListChannels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Channels"];
+                };
+            };
+        };
+    };
+    ApiV2AdminAlertChannelsAddChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChannelRequest"];
+            };
+        };
+        responses: {
+            /** @description Document created, URL follows */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddedChannel"];
+                };
+            };
+        };
+    };
+    ApiV2AdminAlertChannelsNameTestTestChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The channel's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PingedChannel"];
+                };
+            };
+        };
+    };
+    ApiV2AdminAlertChannelsNameRemoveChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The channel's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Channels"];
                 };
             };
         };

@@ -4,6 +4,7 @@ import type { QueryClient } from "@tanstack/react-query";
 /** The kinds of answers that a path's answer belongs to; the server's names (answer/stale.py). The first that fits counts. */
 const KINDS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^\/auth\//, []],
+  [/^\/api\/v2\/(alerts|rules|admin\/alert-channels)/, ["alerts"]],
   [/^\/api\/v2\/admin\//, ["settings"]],
   [/^\/api\/v2\/(plans|restores)/, ["plans"]],
   [/^\/api\/v2\/(open-incident|incidents|overview|freshness|slower|stale-lineage|suspects)/, ["incidents"]],

@@ -4,6 +4,7 @@ const PATHS = {
   graph: "M2 4h3v3H2zM11 2h3v3h-3zM11 11h3v3h-3zM5 5.5h3V3.5h3M8 5.5v7h3",
   runs: "M2 4h6M5 8h7M8 12h6",
   incidents: "M8 2 14.5 13.5h-13zM8 6.5v3.5M8 11.7v.3",
+  alerts: "M8 2a4 4 0 0 0-4 4v3l-1.5 2.5h11L12 9V6a4 4 0 0 0-4-4M6.5 13.5a1.6 1.6 0 0 0 3 0",
   plans: "M3 2.5h10v11H3zM5.5 6l1 1 1.5-2M5.5 10l1 1 1.5-2M10 6.5h1.5M10 10.5h1.5",
   changes: "M8 2v5h4M8 14A6 6 0 1 1 14 8",
   usage: "M2.5 13.5v-5h2.5v5M6.8 13.5v-9h2.5v9M11 13.5v-7h2.5v7",

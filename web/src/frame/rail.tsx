@@ -24,6 +24,7 @@ const PLACES: readonly Place[] = [
   { icon: "graph", word: "Lineage", to: "/lineage" },
   { icon: "runs", word: "Runs", to: "/catalogue/$kind", params: { kind: "runs" }, also: ["/runs", "/catalogue/runs"] },
   { icon: "incidents", word: "Incidents", to: "/incidents" },
+  { icon: "alerts", word: "Alerts", to: "/alerting/{-$tab}", also: ["/alerting", "/alerts"] },
   { icon: "plans", word: "Plans", to: "/plans" },
   { icon: "changes", word: "Changes", to: "/changes" },
   { icon: "usage", word: "Usage", to: "/usage/{-$tab}" },

@@ -70,11 +70,11 @@ async def stale_lineage(database: Database, now: dt.datetime | None = None) -> S
     read: dict[str, set[float]] = defaultdict(set)
     for row in days:
         read[f"{row.namespace} ({row.counts.dialect})"].add(row.at.timestamp())
-    found = [*_silent(_by_program(reported), now), *_stopped(read, now), *jobs]
+    found = [*_silent(by_program(reported), now), *_stopped(read, now), *jobs]
     return StaleLineage(found, cut)
 
 
-def _by_program(reported: Iterable[tuple[str, int]]) -> dict[str, tuple[str, set[float]]]:
+def by_program(reported: Iterable[tuple[str, int]]) -> dict[str, tuple[str, set[float]]]:
     """Group hours by the producer without its version: the full name that reported last, and the times of all versions."""
     found: dict[str, tuple[str, set[float]]] = {}
     for producer, at in sorted(reported, key=lambda hour: hour[1]):

@@ -15,7 +15,6 @@ policies:
 """
 
 import datetime as dt
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -24,26 +23,10 @@ import msgspec
 from headwater.entities.declaration.document import Part, Problem, parts
 from headwater.entities.declaration.fields import Fields
 from headwater.errors import InvalidPolicies
+from headwater.model.patterns import MOST_STARS, Pattern
 
 _WORDS: Final = ("name", "tag", "never_in", "only_in", "masked", "datasets", "never_reads", "written_by", "except")
 _RULES: Final = ("never_in", "only_in", "never_reads", "written_by")
-_MOST_STARS: Final = 5  # each more makes a long name slower to match
-_SPECIAL: Final = re.compile(r"([.\\+^$()\[\]{}|])")
-
-
-class Pattern(msgspec.Struct, frozen=True):
-    """A pattern of names: `*` is any text, `?` any character. It matches `namespace:name`, or its end from a `.`, a `/` or a `:` on."""
-
-    text: str
-
-    @property
-    def regex(self) -> str:
-        """The same as a regular expression that Python and PostgreSQL read alike."""
-        inner = _SPECIAL.sub(r"\\\1", self.text).replace("*", ".*").replace("?", ".")
-        return f"(^|[./:]){inner}$"
-
-    def matches(self, name: str) -> bool:
-        return re.search(self.regex, name) is not None
 
 
 class PolicyException(msgspec.Struct, frozen=True):
@@ -149,8 +132,8 @@ def _policy(part: Part, fields: Fields) -> Policy | None:
 
 def _patterns(part: Part | None, what: str, fields: Fields) -> tuple[Pattern, ...]:
     found = fields.texts(part, what)
-    if part is not None and any(text.count("*") > _MOST_STARS for text in found):
-        fields.note(part.place, f"{what} has a pattern with more than {_MOST_STARS} `*`; write it shorter")
+    if part is not None and any(text.count("*") > MOST_STARS for text in found):
+        fields.note(part.place, f"{what} has a pattern with more than {MOST_STARS} `*`; write it shorter")
     return tuple(Pattern(text) for text in found)
 
 

@@ -18,8 +18,10 @@ from headwater.answer.status.doubted_instances import DoubtedInstances
 from headwater.answer.status.doubted_versions import Doubt, describe_check, doubted_versions
 from headwater.answer.status.freshness import Freshness, freshness
 from headwater.answer.status.hit_objects import Cause, HitObject, cause_of, hit_by, label_instances, owners_of_cause
+from headwater.answer.status.upstream import load_upstream
 from headwater.answer.status.wrong_by_reads import in_order
 from headwater.errors import InvalidQuestion, NotFound
+from headwater.graph.first_cause import first_cause
 from headwater.model.names import DatasetName, short
 from headwater.model.run import RunState
 from headwater.model.version import dataset_id
@@ -34,6 +36,7 @@ _WINDOW = dt.timedelta(days=30)
 """A job that failed longer ago and never ran again is no news."""
 _MOST = 1000
 _MOST_JOBS = 10
+_FAR = dt.datetime.max.replace(tzinfo=dt.UTC)
 
 
 class OpenIncident(msgspec.Struct, frozen=True):
@@ -90,8 +93,7 @@ async def open_incidents(
     found, left_out = await _all(database)
     counts = {each: sum(one.kind == each for one in found) for each in KINDS}
     wanted = [one for one in found if kind in {None, one.kind}]
-    far = dt.datetime.max.replace(tzinfo=dt.UTC)
-    wanted.sort(key=lambda one: (KINDS.index(one.kind), one.since or far, one.id))
+    wanted.sort(key=lambda one: (KINDS.index(one.kind), one.since or _FAR, one.id))
     shown = await _with_errors(database, wanted[offset : offset + limit])
     return OpenIncidents(len(wanted), counts, shown, left_out)
 
@@ -170,7 +172,11 @@ async def _caused(database: Database, late: Iterable[Freshness]) -> tuple[list[O
         for one in reversed(roots):  # the first root of a dataset counts
             troubles[one.place.dataset] = _doubted(one, troubles.get(one.place.dataset))
         above = await _above(connection, troubles, roots)
-        causes = {id_: first for id_ in troubles if (first := _first(id_, above, troubles)) is not None}
+
+        def order(id_: uuid.UUID) -> tuple[int, dt.datetime, uuid.UUID]:
+            return KINDS.index(troubles[id_].kind), troubles[id_].since or _FAR, id_
+
+        causes = {id_: first for id_ in troubles if (first := first_cause(id_, above, troubles, order)) is not None}
         reached: dict[uuid.UUID, dict[uuid.UUID, dt.datetime]] = {}
         for one in roots:
             reached.setdefault(one.place.dataset, {}).update(_inherited(one, doubted.rows, troubles))
@@ -314,18 +320,8 @@ async def _above(
     connection: Connection, troubles: Mapping[uuid.UUID, _Trouble], doubts: Sequence[Doubt]
 ) -> dict[uuid.UUID, set[uuid.UUID]]:
     """Return what is directly upstream of each trouble, and of their neighbours."""
-    edges = await store.neighbours(connection, troubles)
-    others = {edge.job for edge in edges} - troubles.keys()
-    edges += await store.neighbours(connection, others)
     checking = {check.run.job for one in doubts for check in one.checks}
-    parents = await store.parents(connection, {edge.job for edge in edges} | checking)
-    above: dict[uuid.UUID, set[uuid.UUID]] = {}
-    for edge in edges:
-        down, up = (edge.dataset, edge.job) if edge.direction == "out" else (edge.job, edge.dataset)
-        above.setdefault(down, set()).add(up)
-    for child, parent in parents.items():
-        if parent in troubles:
-            above.setdefault(child, set()).add(parent)
+    above, parents = await load_upstream(connection, troubles, checking)
     for one in doubts:  # a run fails because its check did, and so does what the run is part of
         for check in one.checks:
             job = check.run.job
@@ -333,34 +329,3 @@ async def _above(
                 if each is not None:
                     above.setdefault(each, set()).add(one.place.dataset)
     return above
-
-
-def _first(
-    id_: uuid.UUID, above: Mapping[uuid.UUID, set[uuid.UUID]], troubles: Mapping[uuid.UUID, _Trouble]
-) -> uuid.UUID | None:
-    """The trouble furthest upstream that is reached over troubled datasets and failing jobs, or over jobs in between that have not run. Where
-    troubles explain each other in turns, the one that lasts longest is the first.
-    """
-    seen, fresh = {id_}, [id_]
-    while fresh:
-        for up in sorted(above.get(fresh.pop(), ())):
-            if up in seen:
-                continue
-            if up in troubles or any(far in troubles for far in above.get(up, ())):
-                seen.add(up)
-                fresh.append(up)
-    reached = {each for each in seen if each in troubles}
-    sources = [each for each in reached if not (_up(each, above, troubles) - {each})] or list(reached)
-    far = dt.datetime.max.replace(tzinfo=dt.UTC)
-    first = min(sources, key=lambda each: (KINDS.index(troubles[each].kind), troubles[each].since or far, each))
-    return None if first == id_ else first
-
-
-def _up(
-    id_: uuid.UUID, above: Mapping[uuid.UUID, set[uuid.UUID]], troubles: Mapping[uuid.UUID, _Trouble]
-) -> set[uuid.UUID]:
-    """The troubles directly above: a neighbour, or what is one step beyond a neighbour that is none."""
-    found: set[uuid.UUID] = set()
-    for up in above.get(id_, ()):
-        found |= {up} if up in troubles else {far for far in above.get(up, ()) if far in troubles}
-    return found

@@ -3,6 +3,7 @@
 from litestar import Router
 
 from headwater.api.routes.v2 import bad_runs, plans, privacy, server, stale, usage, whatif
+from headwater.api.routes.v2.alerts import alerts, rules
 from headwater.api.routes.v2.lineage import catalog, correlation, graph, runs
 from headwater.api.routes.v2.people import metadata
 from headwater.api.routes.v2.status import entities, entity_drafts, incidents
@@ -21,6 +22,8 @@ router = Router(
         *plans.handlers,
         *bad_runs.handlers,
         *privacy.handlers,
+        *alerts.handlers,
+        *rules.handlers,
         *whatif.handlers,
         *metadata.handlers,
         *server.handlers,

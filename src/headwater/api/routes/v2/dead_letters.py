@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
@@ -17,6 +16,7 @@ from litestar import Request, get, post
 from litestar.datastructures import State
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
+from headwater.api.broker import is_configured
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.settings import Settings
 
@@ -87,7 +87,7 @@ async def list_dead_letters(
 ) -> DeadLetters:
     """List the events that could not be accepted, the oldest first; none is moved."""
     settings: Settings = state.settings
-    if not _is_configured(settings):
+    if not is_configured(settings):
         return DeadLetters(False, settings.amqp.dead_letters, [], False)
     from headwater.intake.queue.dead_letters import LetterFilter, listed
 
@@ -138,12 +138,8 @@ async def discard_dead_letters(
     return _outcomes(request, "discard_dead_letters", queues, done)
 
 
-def _is_configured(settings: Settings) -> bool:
-    return "url" in settings.amqp.model_fields_set and find_spec("aio_pika") is not None
-
-
 def _queues(settings: Settings) -> Queues:
-    if not _is_configured(settings):
+    if not is_configured(settings):
         raise InvalidQuestion(
             "This server has no queue: set HEADWATER_AMQP__URL and install 'headwater[amqp]', or use `headwater events dead-letters`."
         )

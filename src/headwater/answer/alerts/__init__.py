@@ -1,0 +1,1 @@
+"""Detect what rules watch, decide who must know, and show alerts."""

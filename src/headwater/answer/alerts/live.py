@@ -1,0 +1,90 @@
+"""The rules that hold, and what they tell now. A server asks this again and again, and stores the answer; nothing is stored here."""
+
+import datetime as dt
+import uuid
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from headwater.answer.alerts.decide import decide
+from headwater.entities.alerts.deciding import ActiveRule, active_rules
+from headwater.entities.alerts.rules import RuleFile, RuleSet, read_rules
+from headwater.errors import InvalidRules
+from headwater.model.alerts import Alert, ToldBefore
+from headwater.model.troubles import Trouble, Window
+from headwater.store.alerts import applied_rules as store
+from headwater.store.alerts import endings as ending_store
+from headwater.store.alerts.alerts import OpenMember
+from headwater.store.database import Connection, Database
+
+_MOST_VERSIONS = 200
+_files = msgspec.json.Decoder(tuple[RuleFile, ...])
+_NONE = RuleSet()
+
+
+class HeldRules(msgspec.Struct, frozen=True):
+    """The rules of the last version, and since when each holds."""
+
+    rules: tuple[ActiveRule, ...]
+    people: dict[str, tuple[str, ...]]
+
+
+class Rulebook:
+    """The rules of a database, read again only when another version was applied."""
+
+    def __init__(self) -> None:
+        self._version: int | None = None
+        self._held = HeldRules((), {})
+
+    async def load(self, connection: Connection) -> HeldRules:
+        """Return the rules that hold. InvalidRules if this version of Headwater cannot read them."""
+        latest = await store.versions(connection, "rules", 1)
+        if not latest:
+            return self._held
+        if latest[0].version != self._version:
+            past = await store.versions(connection, "rules", _MOST_VERSIONS)
+            versions = [(one.applied_at, _read(one.files)) for one in reversed(past[1:])]
+            versions.append((past[0].applied_at, _of(past[0].files)))
+            self._held = HeldRules(tuple(active_rules(versions)), dict(versions[-1][1].people))
+            self._version = latest[0].version
+        return self._held
+
+
+def _of(files: str) -> RuleSet:
+    told = _files.decode(files)
+    return read_rules(told) if told else _NONE
+
+
+def _read(files: str) -> RuleSet:
+    """The rules of an earlier version, as far as they can be read."""
+    try:
+        return _of(files)
+    except InvalidRules:
+        return _NONE
+
+
+async def look(
+    database: Database,
+    held: Sequence[ActiveRule],
+    people: dict[str, tuple[str, ...]],
+    window: Window,
+    known: ToldBefore,
+    *,
+    late_since: dt.datetime,
+    measured: bool,
+    others: Iterable[Trouble],
+) -> list[Alert]:
+    """Return what the rules tell now that was not told before."""
+    return await decide(
+        database, held, people, window, known, now=dt.datetime.now(dt.UTC), others=others, measured=measured, late_since=late_since
+    )  # fmt: skip
+
+
+async def find_ended(connection: Connection, members: Sequence[OpenMember]) -> dict[uuid.UUID, dt.datetime]:
+    """Return when troubles that lasted have ended: a good run, an update, a check that passes, a verdict that was closed, an event."""
+    found: dict[uuid.UUID, dt.datetime] = {}
+    for event, query in ending_store.ENDINGS.items():
+        some = [one for one in members if one.event == event]
+        if some:
+            found |= await query(connection, some)
+    return found

@@ -1,0 +1,1 @@
+"""Routes for rules, alerts and channels."""

@@ -1,0 +1,87 @@
+"""`/api/v2/alerts`: what was told, to whom, and what became of the messages."""
+
+import datetime as dt
+import uuid
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, get, post
+from litestar.datastructures import State
+from litestar.params import JSONBody, PathParameter
+
+from headwater.answer.alerts import alerts as answers
+from headwater.api.authors import As, author
+from headwater.api.routes.v2.parameters import Flag, Limit, Offset, OptionalText, Time
+from headwater.intake.alerts import acknowledging as writes
+from headwater.intake.people.audit import Change
+from headwater.model.moments import aware
+
+Id = Annotated[str, PathParameter(max_length=100, description="The alert's id, or the beginning of it.")]
+
+
+class WantedNote(msgspec.Struct, forbid_unknown_fields=True):
+    """`note`: what the person does about it."""
+
+    note: Annotated[str, msgspec.Meta(max_length=2000)] = ""
+
+
+class WantedMute(msgspec.Struct, forbid_unknown_fields=True):
+    """`until`: send nothing about the alert until then; null: send again."""
+
+    until: dt.datetime | None = None
+
+
+@get("/alerts")
+async def list_alerts(
+    state: State,
+    open: Flag = False,
+    subject: OptionalText = None,
+    since: Time = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> answers.Alerts:
+    """List alerts, the latest first. `open`: those that are neither acknowledged nor over. `subject`: about a dataset, job or producer."""
+    return await answers.alerts(
+        state.database, open_only=open, subject=subject, since=aware(since), limit=limit, offset=offset
+    )
+
+
+@get("/alerts/{alert:str}")
+async def show_alert(state: State, alert: Id) -> answers.AlertView:
+    """Return one alert with its messages."""
+    return await answers.alert(state.database, alert)
+
+
+@post("/alerts/{alert:str}/acknowledge", status_code=200)
+async def acknowledge_alert(
+    request: Request[Any, Any, Any], state: State, alert: Id, data: JSONBody[WantedNote], as_: As = None
+) -> answers.AlertView:
+    """Say that you look after an alert: it escalates no further."""
+    found = await answers.alert(state.database, alert)
+    by = _change(request, as_, "acknowledge_alert", found.id, {"note": data.note})
+    await writes.acknowledge(state.database, uuid.UUID(found.id), data.note, by=by)
+    request.state.audit = {"written": True}
+    return await answers.alert(state.database, found.id)
+
+
+@post("/alerts/{alert:str}/mute", status_code=200)
+async def mute_alert(
+    request: Request[Any, Any, Any], state: State, alert: Id, data: JSONBody[WantedMute], as_: As = None
+) -> answers.AlertView:
+    """Send nothing about an alert until a time, or send again."""
+    found = await answers.alert(state.database, alert)
+    by = _change(request, as_, "mute_alert", found.id, {"until": str(data.until or "")})
+    await writes.mute(state.database, uuid.UUID(found.id), aware(data.until), by=by)
+    request.state.audit = {"written": True}
+    return await answers.alert(state.database, found.id)
+
+
+def _change(
+    request: Request[Any, Any, Any], as_: str | None, action: str, target: str, detail: dict[str, object]
+) -> Change:
+    request.state.audit = {"action": action, "target": target, "detail": detail}
+    role = request.state.actor.role
+    return Change(author(request, as_), role, request.method, request.url.path, action, target, 200, detail)
+
+
+handlers = [list_alerts, show_alert, acknowledge_alert, mute_alert]

@@ -1,0 +1,77 @@
+"""`/api/v2/rules`: rules of alerts: those that hold, new versions, and a try on the past."""
+
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Request, get, post, put
+from litestar.datastructures import State
+from litestar.params import JSONBody, PathParameter
+
+from headwater.answer.alerts import rules as answers
+from headwater.api.alerting import dead_letters
+from headwater.api.authors import As, author
+from headwater.api.routes.v2.parameters import numbered
+from headwater.entities.alerts.rules import RuleFile, read_rules
+from headwater.intake.alerts import rules as writes
+from headwater.intake.people.audit import Change
+
+
+class WantedRuleFiles(msgspec.Struct, forbid_unknown_fields=True):
+    """Texts of rules, which replace all that hold. Empty: no rule holds."""
+
+    files: list[RuleFile]
+
+
+class CheckedRules(msgspec.Struct, frozen=True):
+    """`rules`: their names, in order."""
+
+    rules: list[str]
+
+
+class RuleVersionFiles(msgspec.Struct, frozen=True):
+    version: int
+    files: list[RuleFile]
+
+
+@get("/rules")
+async def show_rules(state: State) -> answers.Rules:
+    """Return the rules of alerts that hold, their texts and their versions."""
+    return await answers.rules(state.database)
+
+
+@get("/rules/versions/{version:str}")
+async def show_rule_version(
+    state: State, version: Annotated[str, PathParameter(description="Its number.")]
+) -> RuleVersionFiles:
+    """Return the texts of one version."""
+    number = numbered(version)
+    return RuleVersionFiles(number, await answers.version(state.database, number))
+
+
+@put("/rules", status_code=200)
+async def apply_rules(
+    request: Request[Any, Any, Any], state: State, data: JSONBody[WantedRuleFiles], as_: As = None
+) -> writes.AppliedRules:
+    """Replace the rules by a new version. Wrong rules are answered with 422 and every mistake, and change nothing."""
+    detail: dict[str, object] = {"files": [file.name for file in data.files][:100]}
+    request.state.audit = {"action": "apply_rules", "target": "rules", "detail": detail}
+    role = request.state.actor.role
+    by = Change(author(request, as_), role, request.method, request.url.path, "apply_rules", "rules", 200, detail)
+    applied = await writes.apply_rules(state.database, data.files, by=by)
+    request.state.audit = {"written": applied.changed, "action": "apply_rules", "target": "rules", "detail": detail}
+    return applied
+
+
+@post("/rules/check", status_code=200, opt={"role": "read", "audit": False})
+async def check_rules(data: JSONBody[WantedRuleFiles]) -> CheckedRules:
+    """Read rules and change nothing. Wrong rules are answered with 422 and every mistake."""
+    return CheckedRules([rule.name for rule in read_rules(data.files).rules])
+
+
+@post("/rules/test", status_code=200, opt={"role": "read", "audit": False})
+async def try_rules(state: State, data: JSONBody[answers.TestQuestion]) -> answers.TestedRules:
+    """Return what rules would have told of the past, and to whom. Nothing is sent or stored."""
+    return await answers.try_rules(state.database, data, await dead_letters(state.settings))
+
+
+handlers = [show_rules, show_rule_version, apply_rules, check_rules, try_rules]

@@ -1,0 +1,1 @@
+"""`headwater rules` and `headwater alerts`."""

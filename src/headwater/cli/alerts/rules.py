@@ -1,0 +1,178 @@
+"""`headwater rules`: check, apply and test rules of alerts, and the channels that their messages go to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from headwater.cli import declared_text, output, server
+from headwater.cli.alerts.channels import channels
+from headwater.cli.people.metadata import author
+
+rules = typer.Typer(
+    help="Say who must know of what: check, apply and test rules.", rich_markup_mode=None, no_args_is_help=True
+)
+rules.add_typer(channels, name="channels")
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="YAML files of rules.")]
+Url = Annotated[str | None, typer.Option(help=server.URL_HELP)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+As = Annotated[str | None, typer.Option("--as", help="Name the author, on a server without sign-in.")]
+
+
+@rules.command()
+def check(files: Files, json: Json = False) -> None:
+    """Read rules and say what is wrong with them. Asks no server, so it fits CI.
+
+    Examples:
+
+      headwater rules check alerts.yaml
+    """
+    from headwater.entities.alerts.rules import RuleFile, read_rules
+
+    found = read_rules([RuleFile(**one) for one in _texts(files)])
+    if json:
+        output.json_line({"rules": [rule.name for rule in found.rules]})
+        return
+    output.line(f"{output.counted(len(found.rules), 'rule')}, no mistake", "green")
+
+
+@rules.command()
+def apply(files: Files, as_: As = None, url: Url = None, json: Json = False) -> None:
+    """Replace the rules on the server by those of these files. Wrong rules change nothing.
+
+    A rule tells what begins after it was applied. Each version is kept, with its author.
+
+    Examples:
+
+      headwater rules apply alerts.yaml
+    """
+    import msgspec
+
+    body = server.send(url, "PUT", "/api/v2/rules", {"files": _texts(files)}, **author(as_))
+    if json:
+        output.raw(body)
+        return
+    told = msgspec.json.decode(body)
+    words = (
+        f"version {told['version']} holds" if told["changed"] else f"nothing changed: version {told['version']} holds"
+    )
+    output.line(f"{output.counted(told['rules'], 'rule')}; {words}")
+
+
+@rules.command("test")
+def try_on_the_past(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE...]", help="YAML files of rules. Default: the rules that hold."),
+    ] = None,
+    since: Annotated[
+        str, typer.Option(help="Begin at this time, as in 2026-11-21, or so long ago, as in 28d.")
+    ] = "28d",
+    until: Annotated[str | None, typer.Option(help="End at this time. Default: now.")] = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """List what rules would have told of the past, and to whom. Sends and stores nothing.
+
+    Examples:
+
+      headwater rules test alerts.yaml --since 28d
+
+      headwater rules test --since 2026-11-01 --until 2026-11-08 --json
+    """
+    import msgspec
+
+    wanted = {"files": _texts(files or []), "since": server.time(since), "until": server.time(until)}
+    body = server.send(url, "POST", "/api/v2/rules/test", wanted)
+    if json:
+        output.raw(body)
+    else:
+        _show_tested(msgspec.json.decode(body))
+
+
+@rules.command()
+def show(
+    version: Annotated[int | None, typer.Option(help="Print the texts of this version.")] = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Show the rules that hold, and their versions.
+
+    Examples:
+
+      headwater rules show
+
+      headwater rules show --version 3
+    """
+    import msgspec
+
+    path = "/api/v2/rules" if version is None else server.path("rules", "versions", str(version))
+    body = server.ask(url, path)
+    if json:
+        output.raw(body)
+        return
+    told = msgspec.json.decode(body)
+    if version is not None:
+        for file in told["files"]:
+            output.line(f"# {output.printable(file['name'])}", "dim")
+            output.line(file["text"])
+        return
+    output.table(
+        ("rule", "when", "of", "to", "from", "since (UTC)"),
+        [
+            (
+                one["name"],
+                ", ".join(one["when"]),
+                " ".join([*one["of"], *(f"except {each}" for each in one["but"])]) or "everything",
+                ", ".join(one["to"]),
+                f"{one['file']}:{one['line']}",
+                output.moment(one["since"]),
+            )
+            for one in told["rules"]
+        ],
+        empty="No rule holds. Write some, and apply them with `headwater rules apply FILE`.",
+    )
+    for problem in told["problems"]:
+        output.line(output.printable(problem), "bold red")
+    if told["trouble"]:
+        output.line(f"the server cannot look now: {output.printable(told['trouble'])}", "bold red")
+    for one in told["versions"]:
+        output.line(
+            f"version {one['version']}: {output.moment(one['applied_at'])} by {output.printable(one['applied_by'])}",
+            "dim",
+        )
+
+
+def _texts(files: list[Path]) -> list[dict[str, str]]:
+    return [{"name": str(file), "text": declared_text.read_text(file)} for file in files]
+
+
+def _show_tested(found: dict[str, Any]) -> None:
+    output.table(
+        ("since (UTC)", "until (UTC)", "event", "object", "tells", "by rules", "to"),
+        [
+            (
+                output.moment(one["since"]),
+                output.moment(one["until"]),
+                one["event"].replace("_", " "),
+                one["label"],
+                output.counted(len(one["members"]), "object"),
+                ", ".join(sorted({rule for each in one["members"] for rule in each["rules"]})),
+                ", ".join(_address(each) for each in one["messages"]) or "no address",
+            )
+            for one in found["alerts"]
+        ],
+        empty="These rules would have told nothing.",
+    )
+    missing = sorted({name for one in found["alerts"] for name in one["unaddressed"]})
+    if missing:
+        output.line(f"without an address: {output.printable(', '.join(missing))}; add them to `people:`", "yellow")
+    if found["alerts"]:
+        words = f"{output.counted(len(found['alerts']), 'alert')}, {output.counted(found['messages'], 'message')}; none was sent"
+        output.line(words, "bold")
+
+
+def _address(message: dict[str, Any]) -> str:
+    return f"{message['address']} (escalation {message['stage']})" if message["stage"] else str(message["address"])

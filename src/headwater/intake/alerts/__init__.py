@@ -1,0 +1,1 @@
+"""Record alerts and send their messages."""

@@ -1,0 +1,135 @@
+"""Look for what rules watch, and send messages, in the background of each server. No error here stops the intake of events, or the other half.
+
+One server at a time looks: the claim of a look is a row that is written. If it dies, the next look of any server begins where the last one that was
+stored ended.
+"""
+
+import asyncio
+import datetime as dt
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from headwater import telemetry
+from headwater.errors import HeadwaterError
+from headwater.intake.alerts.sender import Sender
+from headwater.model.alerts import Alert, ToldBefore
+from headwater.model.troubles import Window
+from headwater.store.alerts import alerts as store
+from headwater.store.alerts.alerts import OpenMember
+from headwater.store.database import Connection, Database
+
+_BACK = dt.timedelta(days=1)
+"""An event that arrives later than this after its time is told by no rule."""
+_LATE_BACK = dt.timedelta(minutes=10)
+_LONGEST = dt.timedelta(days=7)
+"""If no server looked for longer, what began before is not told."""
+_KNOWN = dt.timedelta(days=45)
+_MOST_OPEN = 1_000
+_SEND_SECONDS = 1.0
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A look: the window, since when lateness is looked for, whether measurements are, and the troubles told before."""
+
+    window: Window
+    late_since: dt.datetime
+    measured: bool
+    known: ToldBefore
+
+
+class Answers(msgspec.Struct, frozen=True):
+    """The questions that the alerter asks: what the rules tell, and which troubles have ended."""
+
+    decide: Callable[[Question], Awaitable[Sequence[Alert]]]
+    ended: Callable[[Connection, Sequence[OpenMember]], Awaitable[dict[uuid.UUID, dt.datetime]]]
+
+
+class Alerter:
+    """Looks every `every` seconds, at measurements every ten minutes, until it is stopped."""
+
+    def __init__(self, database: Database, answers: Answers, sender: Sender | None, *, every: float) -> None:
+        self._database, self._answers, self._sender, self._every = database, answers, sender, every
+        self._trouble: dict[str, str] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        self._tasks.append(
+            asyncio.create_task(self._repeat("look", self._look, self._every), name="background: alerts")
+        )
+        if self._sender is not None:
+            self._tasks.append(
+                asyncio.create_task(self._repeat("send", self._send, _SEND_SECONDS), name="background: alert messages")
+            )
+
+    async def stop(self) -> None:
+        """Stop. A look is begun again after the next start; messages that were taken are sent when their lease is over."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _repeat(self, name: str, work: Callable[[], Awaitable[None]], seconds: float) -> None:
+        while True:
+            try:
+                await work()
+                self._trouble.pop(name, None)
+            except Exception as error:  # noqa: BLE001 - neither a rule nor a channel may stop the server; the error is logged and shown
+                message = error.message if isinstance(error, HeadwaterError) else repr(error)
+                if self._trouble.get(name) != message:
+                    telemetry.say(telemetry.AlertsHeldUp(name, message[:500]))
+                self._trouble[name] = message
+                with suppress(HeadwaterError):
+                    async with self._database.transaction() as connection:
+                        await store.seen(connection, None, None, message[:2000])
+            await asyncio.sleep(seconds)
+
+    async def _look(self) -> None:
+        async with self._database.transaction() as connection:
+            claimed = await store.claim(connection, self._every / 2)
+        if claimed is not None:
+            await self.look_since(*claimed)
+
+    async def look_since(self, seen: dt.datetime, measured: dt.datetime) -> int:
+        """Look at what happened since a time, and store what the rules tell of it. Returns how many messages are new."""
+        now = dt.datetime.now(dt.UTC)
+        slow = now - measured >= dt.timedelta(minutes=10)
+        seen = min(max(seen, now - _LONGEST), now)
+        window = Window(seen - _BACK, now)
+        async with self._database.snapshot() as connection:
+            known = await store.load_told(connection, now - _KNOWN)
+        alerts = await self._answers.decide(Question(window, seen - _LATE_BACK, slow, known))
+        new = 0
+        async with self._database.transaction() as connection:
+            for alert in alerts:
+                new += (await store.add(connection, alert))[1]
+            await store.seen(connection, now, now if slow else None, None)
+        await self._end()
+        return new
+
+    async def _end(self) -> None:
+        """Note which troubles have ended."""
+        async with self._database.transaction() as connection:
+            members = await store.open_members(connection, _MOST_OPEN)
+            ended = await self._answers.ended(connection, members) if members else {}
+            if ended:
+                await store.end(connection, ended)
+
+    async def _send(self) -> None:
+        assert self._sender is not None
+        while await self._sender.send_due():
+            pass
+
+
+def begin(database: Database, answers: Answers, sender: Sender | None, *, every: float) -> Alerter:
+    """Start in the running loop."""
+    alerter = Alerter(database, answers, sender, every=every)
+    alerter.start()
+    return alerter
+
+
+async def end(alerter: Alerter | None) -> None:
+    """Stop the alerter, if there is one."""
+    if alerter is not None:
+        await alerter.stop()

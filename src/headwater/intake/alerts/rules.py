@@ -1,0 +1,35 @@
+"""Apply rules of alerts, with an audit row in the same transaction. A version is added, never changed."""
+
+import datetime as dt
+from collections.abc import Sequence
+
+import msgspec
+
+from headwater.entities.alerts.rules import RuleFile, read_rules
+from headwater.intake.people.audit import Change
+from headwater.store.alerts import applied_rules as store
+from headwater.store.database import Database
+from headwater.store.people import audit as audit_store
+
+
+class AppliedRules(msgspec.Struct, frozen=True):
+    """`changed`: False if the version before has the same texts, and stays."""
+
+    version: int
+    applied_at: dt.datetime
+    rules: int
+    changed: bool
+
+
+async def apply_rules(database: Database, files: Sequence[RuleFile], *, by: Change) -> AppliedRules:
+    """Replace the rules that hold by those of these files; without a file no rule holds. Raises InvalidRules, and changes nothing."""
+    count = len(read_rules(files).rules) if files else 0
+    text = msgspec.json.encode(files).decode()
+    async with database.transaction() as connection:
+        await store.lock(connection)
+        held = await store.versions(connection, "rules", 1)
+        if held and msgspec.json.decode(held[0].files) == msgspec.json.decode(text):
+            return AppliedRules(held[0].version, held[0].applied_at, count, False)
+        version, at = await store.apply(connection, "rules", text, by.actor)
+        await audit_store.append(connection, by)
+    return AppliedRules(version, at, count, True)

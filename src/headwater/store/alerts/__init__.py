@@ -1,0 +1,1 @@
+"""Rules, alerts, messages and channels in PostgreSQL."""
