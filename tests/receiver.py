@@ -56,6 +56,8 @@ def receiving() -> Iterator[Receiver]:
             self.end_headers()
             self.wfile.write(reply)
 
+        do_PATCH = do_POST
+
         def log_message(self, *_: object) -> None: ...
 
     class Server(ThreadingHTTPServer):

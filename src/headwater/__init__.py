@@ -24,17 +24,19 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-# Made when they are asked for: the server and the command line import this package too, and have no use for them.
+# Made when they are asked for, for notebooks too: the server and the command line import this package too, and have no use for them.
 _PARTS = {
-    "AlreadyImported": "imports",
-    "Item": "item",
-    "Step": "step",
-    "carry": "step",
-    "check": "checks",
-    "current_step": "step",
-    "start_step": "step",
-    "step": "step",
-    "use": "output",
+    "AlreadyImported": "client.imports",
+    "Item": "client.item",
+    "Step": "client.step",
+    "carry": "client.step",
+    "check": "client.checks",
+    "current_step": "client.step",
+    "lineage": "cli.notebook",
+    "load_ipython_extension": "cli.notebook",
+    "start_step": "client.step",
+    "step": "client.step",
+    "use": "client.output",
 }
 
 
@@ -43,6 +45,6 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    found: object = getattr(import_module(f"headwater.client.{_PARTS[name]}"), name)
+    found: object = getattr(import_module(f"headwater.{_PARTS[name]}"), name)
     globals()[name] = found
     return found

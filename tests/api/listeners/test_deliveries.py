@@ -16,8 +16,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
-from tests.events import encoded, run_event
-from tests.receiver import Receiver, receiving
+from tests.events import encoded, run_event, schema
+from tests.receiver import Answer, Receiver, receiving
 
 from headwater import telemetry
 from headwater.answer.people import listeners as answers
@@ -400,6 +400,7 @@ def test_half_an_emoji_does_not_spoil_a_webhook(database: Database, receiver: Re
         ("marquez", "/api/v1/lineage"),
         ("datahub", "/openapi/openlineage/api/v1/lineage"),
         ("openmetadata", "/api/v1/openlineage/lineage"),
+        ("snowflake", "/api/v2/lineage/external-lineage"),
     ],
 )
 def test_catalogs_get_the_bytes_that_came(
@@ -417,6 +418,55 @@ def test_catalogs_get_the_bytes_that_came(
         assert [one.body for one in receiver.requests] == bodies
         assert {one.path for one in receiver.requests} == {path}
         assert {one.headers["authorization"] for one in receiver.requests} == {"Bearer a-key"}
+
+    run(work())
+
+
+def test_snowflake_gets_the_ends_of_runs_alone(database: Database, receiver: Receiver, run: Any) -> None:
+    intake = Intake(database)
+
+    async def work() -> None:
+        await add(database, "snowflake", receiver.url, secret="a-token")
+        for kind in ("START", "RUNNING", "COMPLETE", "OTHER"):
+            await intake.accept(encoded(run_event(kind, 1, "load", ["/in"], ["/out"], at="2026-01-01T00:00:00Z")))
+        await intake.accept(encoded(run_event("COMPLETE", 2, "only_writes", [], ["/out"])))
+        await intake.accept(encoded(run_event("COMPLETE", 3, "last", ["/in"], ["/out"])))
+        async with delivering(database):
+            await until(lambda: "last" in receiver.jobs())
+        assert receiver.jobs() == ["load", "last"]
+
+    run(work())
+
+
+def test_databricks_gets_objects_before_edges_and_each_once(database: Database, receiver: Receiver, run: Any) -> None:
+    intake = Intake(database)
+    known: set[bytes] = set()
+
+    def answer(path: str, body: bytes) -> Answer:
+        if "update_mask" in path:
+            return (200, b"{}")
+        exists = body in known
+        known.add(body)
+        return (409, b'{"error_code": "ALREADY_EXISTS"}') if exists else (200, b"{}")
+
+    receiver.answer = answer
+    table = {"namespace": "unitycatalog://dbc", "name": "main.mart.sums", "facets": {}}
+    source = {"namespace": "postgres://db:5432", "name": "shop.public.orders", "facets": schema("amount")}
+
+    async def work() -> None:
+        await add(database, "databricks", f"{receiver.url}/", secret="a-token")
+        for numbers in ((1, 2), (3,)):  # the second time by another process, which finds what is there already
+            for number in numbers:
+                await intake.accept(encoded(run_event("COMPLETE", number, "load", [source], [table])))
+            async with delivering(database):
+                view = await drained(database)
+        assert (view.delivered, view.refused) == (3, 0)
+        objects, edges = "/api/2.0/lineage-tracking/external-metadata", "/api/2.0/lineage-tracking/external-lineage"
+        name = "postgres_db_5432_shop.public.orders_0b9eda7f"
+        assert [one.path for one in receiver.requests] == [
+            objects, edges, objects, f"{objects}/{name}?update_mask=columns", edges, f"{edges}?update_mask=columns",
+        ]  # fmt: skip
+        assert {one.headers["authorization"] for one in receiver.requests} == {"Bearer a-token"}
 
     run(work())
 

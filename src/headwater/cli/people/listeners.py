@@ -83,7 +83,10 @@ def list_listeners(json: Json = False) -> None:
 def add(
     name: Name,
     kind: Annotated[
-        str, typer.Argument(help="One of webhook, openlineage, marquez, datahub, openmetadata, or python:ENTRY_POINT.")
+        str,
+        typer.Argument(
+            help="One of webhook, openlineage, marquez, datahub, openmetadata, snowflake, databricks, or python:ENTRY_POINT."
+        ),
     ],
     url: Annotated[
         str | None, typer.Argument(help="Its address. If it has no path, the kind's usual path is added.")

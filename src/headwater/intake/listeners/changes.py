@@ -32,7 +32,7 @@ _ROTATION = dt.timedelta(hours=24)
 
 
 class ListenerRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A listener to add. `kind`: webhook, openlineage, marquez, datahub, openmetadata, or `python:` and the name of an entry point.
+    """A listener to add. `kind`: webhook, openlineage, marquez, datahub, openmetadata, snowflake, databricks, or `python:` and an entry point.
 
     `secret`: signs a webhook (`whsec_…`; generated if absent); for other kinds the API key to send. `since`: first deliver the stored events with
     this event time or a later one.

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from headwater.errors import HeadwaterError, NotInstalled, SecretKeyDiffers
+from headwater.intake.listeners.external_lineage import Request, complete_run, databricks_requests
 from headwater.intake.listeners.networks import Networks, Outbound
 from headwater.intake.listeners.posting import Poster, Reply, Unreached
 from headwater.model.event import repaired
@@ -31,8 +32,13 @@ PATHS = {
     "marquez": "/api/v1/lineage",
     "datahub": "/openapi/openlineage/api/v1/lineage",
     "openmetadata": "/api/v1/openlineage/lineage",
+    "snowflake": "/api/v2/lineage/external-lineage",
+    "databricks": "",
 }
 KINDS = ("webhook", *PATHS)
+_EXISTS = 409
+# The requests to Databricks that a process remembers.
+_MOST_SENT = 20_000
 
 
 class Outcome(msgspec.Struct):
@@ -105,6 +111,8 @@ def open_destination(listener: Listener, seconds: float, outbound: Outbound) -> 
     networks = None if listener.inside else outbound.networks
     if listener.kind == "webhook":
         return Webhook(listener, seconds, networks)
+    if listener.kind == "databricks":
+        return Databricks(listener, seconds, networks)
     return OpenLineage(listener, seconds, networks)
 
 
@@ -200,8 +208,9 @@ class OpenLineage(_HttpDestination):
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if listener.secret:
             self._headers["Authorization"] = f"Bearer {listener.secret.decode()}"
-        # Marquez, DataHub and OpenMetadata accept one event per request.
+        # The others accept one event per request, Snowflake no other event than the end of a run.
         self._batches = listener.kind == "openlineage"
+        self._ends_alone = listener.kind == "snowflake"
 
     def send(self, events: Sequence[Logged]) -> Outcome:
         # An event that is not valid JSON would be repaired within its batch, and be another event at the receiver.
@@ -225,6 +234,9 @@ class OpenLineage(_HttpDestination):
     def _send_singly(self, events: Sequence[Logged]) -> Outcome:
         outcome = Outcome()
         for event in events:
+            if self._ends_alone and complete_run(event.body) is None:
+                outcome.settled += 1
+                continue
             try:
                 reply = self._poster.post(self._path + self._query, event.body, self._headers)
             except Unreached as error:
@@ -234,6 +246,54 @@ class OpenLineage(_HttpDestination):
             if outcome.failure:
                 break
         return outcome
+
+
+class Databricks(_HttpDestination):
+    """Registers the edges of runs that ended as external lineage of Unity Catalog: `external_lineage.databricks_requests`.
+
+    What it registered is not sent again by this process while it stays the same; what Databricks has already is changed.
+    """
+
+    def __init__(self, listener: Listener, seconds: float, networks: Networks | None) -> None:
+        super().__init__(listener, seconds, networks)
+        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if listener.secret:
+            self._headers["Authorization"] = f"Bearer {listener.secret.decode()}"
+        self._sent: dict[bytes, None] = {}
+
+    def send(self, events: Sequence[Logged]) -> Outcome:
+        outcome = Outcome()
+        for event in events:
+            _add(outcome, self._send_one(event))
+            if outcome.failure:
+                break
+        return outcome
+
+    def _send_one(self, event: Logged) -> Outcome:
+        ended = complete_run(event.body)
+        for request in databricks_requests(ended) if ended else ():
+            if request.body in self._sent:
+                continue
+            try:
+                reply = self._exchange(request)
+            except Unreached as error:
+                return Outcome(failure=str(error))
+            outcome = outcome_of(reply, 1)
+            if outcome.failure or outcome.refused:
+                return outcome
+            self._sent[request.body] = None
+            if len(self._sent) > _MOST_SENT:
+                self._sent.pop(next(iter(self._sent)))
+        return Outcome(1)
+
+    def _exchange(self, request: Request) -> Reply:
+        base = self._path.rstrip("/")
+        reply = self._poster.post(base + request.path, request.body, self._headers)
+        if reply.status != _EXISTS:
+            return reply
+        if request.update is None:
+            return Reply(200, b"")
+        return self._poster.post(base + request.update, request.body, self._headers, method="PATCH")
 
 
 class Python:

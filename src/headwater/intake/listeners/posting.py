@@ -67,11 +67,13 @@ class Poster:
         self._address: str | None = None  # of the open connection
         self._socket: socket.socket | None = None
         self._over = False
+        self._method = "POST"
         self.since: float | None = None
 
-    def post(self, path: str, body: bytes, headers: dict[str, str]) -> Reply:
+    def post(self, path: str, body: bytes, headers: dict[str, str], *, method: str = "POST") -> Reply:
         """Send one request. Raises Unreached; after `abort`, always."""
         self.since = time.monotonic()
+        self._method = method
         try:
             return self._post(path, body, headers)
         except Unreached:
@@ -138,7 +140,7 @@ class Poster:
         }
         extensions = {"sni_hostname": self._url.host, "trace": self._watch}
         url = self._url.copy_with(host=address, raw_path=path.encode())
-        with self._client.stream("POST", url, content=body, headers=sent, extensions=extensions) as response:
+        with self._client.stream(self._method, url, content=body, headers=sent, extensions=extensions) as response:
             self._address = address
             read = bytearray()
             for part in response.iter_raw():  # a longer answer is left unread, which closes the connection
