@@ -2,28 +2,36 @@
 
     python benchmarks/cases/server/graph.py [--only tables|hub|columns|page] [--sizes 1000 10000 100000] [--full]
 
-Times are of one connection, from the request's first byte to the answer's last; the physical limit is getting the same number of bytes
-from a process that has them ready. Each graph has a server of its own, filled through the batch endpoint, then vacuumed and analyzed.
+Times are of one connection, from the request's first byte to the answer's last. The limit beside each is the floor (`floor.py`): a bare Granian
+application that encodes the same structs anew for each request, asked in turn with the server. Each graph has a server of its own, filled through the
+batch endpoint, then vacuumed and analyzed.
 `--full` adds a million jobs.
 """
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from itertools import cycle, islice
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import msgspec
 from catalogue import Catalogue, Event, encoded
+from floor import floor
 from fresh import Server, fresh
-from load import drive, get, transfer
+from load import Outcome, drive, get
 from shapes import Pipeline, columned, dataset_id, field_id, hub, pipelines, plain
 from table import HOME, Row, said
 
 ONLY = ("tables", "hub", "columns", "page")
-# Seconds for one answer, and for all of a question's.
+# Seconds for one answer, and for the first answers of a question.
 _PATIENCE = 30.0
+# Turns that are not measured.
+_WARM = 5
+LINEAGE = ("v2 lineage", "v1 lineage")
 V2, V1 = "/api/v2/lineage", "/api/v1/lineage"
 
 
@@ -46,36 +54,70 @@ def size_of(body: bytes) -> tuple[int, int]:
     return len(told["jobs"]), 0
 
 
-def asked(
-    server: Server, name: str, paths: Sequence[str], repeats: int, target: float, share: float = 0.99, wanted: int = 0
-) -> list[Row]:
-    """Ask each path in turn; a row for the median and one for the percentile that the target is of.
-
-    `wanted` nodes are expected in an answer at least: a fast answer that lacks half of it is no answer.
+@dataclass
+class Question:
+    """One question on several graphs. `kind`: of its answer (`floor.decoders`); `times`: the bound on the median, as a multiple of the floor, or
+    of the median of the `beside`-th question asked with it. `wanted` nodes are expected in an answer at least: a fast answer that lacks half of
+    it is no answer.
     """
-    first = drive(server.port, [get(paths[0])], seconds=_PATIENCE)
-    if first.cut or first.failed:
-        note = f"none in {_PATIENCE:.0f} s" if first.cut else f"HTTP {next(iter(first.statuses))}"
-        print(f"{name}: {note}", file=sys.stderr, flush=True)
-        return [Row(name, None, "ms", target=target, note=note)]
-    nodes, edges = size_of(first.last)
-    warm = [get(path) for path in islice(cycle(paths), min(repeats, 5))]
-    drive(server.port, warm if first.seconds < 1 else [], seconds=_PATIENCE)
-    outcome = drive(server.port, [get(path) for path in islice(cycle(paths), repeats)], seconds=_PATIENCE)
-    if outcome.failed:
-        sys.exit(f"{name}: {outcome.statuses}")
-    if not outcome.milliseconds:
-        outcome = first
-    print(f"{name}: {outcome.at(0.5):.1f} ms", file=sys.stderr, flush=True)
-    answered = len(outcome.milliseconds)
-    bytes_each = outcome.received // answered
-    limit = transfer({"": bytes_each})[""]
-    note = f"{nodes:,} nodes, {edges:,} edges, {bytes_each / 1024:,.0f} KiB; {answered} requests"
-    if nodes < wanted:
-        note += f"; **incomplete: {wanted:,} nodes expected**"
+
+    name: str
+    kind: str
+    paths: list[str]
+    times: float
+    wanted: int = 0
+    beside: int | None = None
+
+
+def asked(server: Server, questions: Sequence[Question], repeats: int) -> list[Row]:
+    """Ask each question and its floor in turn, a path each time; two rows for each question: the median, and the 99th percentile, which may be twice
+    its bound.
+    """
+    rows, open_, floors, bodies = [], [], [], []
+    with ExitStack() as stack:
+        for question in questions:
+            first = drive(server.port, [get(path) for path in question.paths], seconds=_PATIENCE, keep=True)
+            if first.failed or not first.bodies:
+                note = f"HTTP {next(iter(first.statuses))}" if first.failed else f"none in {_PATIENCE:.0f} s"
+                print(f"{question.name}: {note}", file=sys.stderr, flush=True)
+                rows.append(Row(question.name, None, "ms", note=note))
+                continue
+            open_.append(question)
+            bodies.append(first.bodies)
+            floors.append(stack.enter_context(floor(question.kind, first.bodies)))
+        ours, bare = [Outcome() for _ in open_], [Outcome() for _ in open_]
+        for turn in range(min(repeats, _WARM) + repeats):
+            for question, port, answers, mine, its in zip(open_, floors, bodies, ours, bare, strict=True):
+                path = turn % len(answers)
+                one = drive(server.port, [get(question.paths[path])], seconds=_PATIENCE)
+                other = drive(port, [get(f"/{path}")], seconds=_PATIENCE)
+                if one.failed or one.cut or len(other.last) != len(answers[path]):
+                    sys.exit(f"{question.name}: {one.statuses}, floor {other.statuses} of {len(other.last)} bytes")
+                if turn >= min(repeats, _WARM):
+                    mine.milliseconds += one.milliseconds
+                    its.milliseconds += other.milliseconds
+    for question, answers, mine, its in zip(open_, bodies, ours, bare, strict=True):
+        nodes, edges = size_of(answers[0])
+        note = f"{nodes:,} nodes, {edges:,} edges, {len(answers[0]) / 1024:,.0f} KiB; {repeats} requests"
+        if nodes < question.wanted:
+            note += f"; **incomplete: {question.wanted:,} nodes expected**"
+        of = its.at(0.5) if question.beside is None else ours[question.beside].at(0.5)
+        note += f"; floor {its.at(0.5):.2f} ms, load {os.getloadavg()[0]:.1f}"
+        print(f"{question.name}: {mine.at(0.5):.1f} ms, floor {its.at(0.5):.2f}", file=sys.stderr, flush=True)
+        rows += [
+            Row(f"{question.name}: median", mine.at(0.5), "ms", its.at(0.5), question.times * of, note=note),
+            Row(f"{question.name}: p99", mine.at(0.99), "ms", its.at(0.5), 2 * question.times * of),
+        ]
+    return rows
+
+
+def both(
+    name: str, paths: tuple[list[str], list[str]], kinds: tuple[str, str], times: float, wanted: int = 0
+) -> list[Question]:
+    """The same question at either API: the older one's bound is 1.3 times what the newer one takes."""
     return [
-        Row(f"{name}: median", outcome.at(0.5), "ms", limit, note=note),
-        Row(f"{name}: p{100 * share:.0f}", outcome.at(share), "ms", limit, target),
+        Question(f"{name}, /api/v2", kinds[0], paths[0], times, wanted),
+        Question(f"{name}, /api/v1", kinds[1], paths[1], 1.3, wanted, beside=0),
     ]
 
 
@@ -93,41 +135,32 @@ def tables(sizes: Sequence[int]) -> list[Row]:
     for size in sizes:
         graph = pipelines(size)
         kinds = {
-            "100 nodes": ([one for one in graph if one.jobs == 49], 200, 10.0),
-            "1,000 nodes": ([one for one in graph if one.jobs == 499], 60, 50.0),
-            "40,000 edges": ([one for one in graph if one.jobs == 13_334], 8, 1000.0),
+            "100 nodes": ([one for one in graph if one.jobs == 49], 200, 6.0),
+            "1,000 nodes": ([one for one in graph if one.jobs == 499], 60, 4.0),
+            "40,000 edges": ([one for one in graph if one.jobs == 13_334], 8, 3.0),
         }
         with fresh() as server:
             seconds = fill(server, (event for pipeline in graph for event in plain(pipeline)))
             rows.append(Row(f"graph of {size:,} jobs: filled", size / seconds, "events/s", better="more"))
-            for kind, (chosen, repeats, target) in kinds.items():
+            for kind, (chosen, repeats, times) in kinds.items():
                 if not chosen:
                     continue
                 some = chosen[:: max(1, len(chosen) // 50)]
-                for api, path in (("v2", v2), ("v1", v1)):
-                    name = f"graph of {size:,} jobs, {kind}, /api/{api}"
-                    rows += asked(
-                        server, name, [path(one.end) for one in some], repeats, target, wanted=chosen[0].nodes
-                    )
+                paths = [v2(one.end) for one in some], [v1(one.end) for one in some]
+                name = f"graph of {size:,} jobs, {kind}"
+                rows += asked(server, both(name, paths, LINEAGE, times, chosen[0].nodes), repeats)
     return rows
 
 
 def hubs(readers: int) -> list[Row]:
     with fresh() as server:
         fill(server, hub(readers))
-        name = f"one table read by {readers:,} jobs, depth 4"
-        return [
-            *asked(server, f"{name}, /api/v2", [v2("hub/dimension", 4)], 30, 100.0, wanted=2 * readers + 1),
-            *asked(server, f"{name}, /api/v1", [v1("hub/dimension", 4)], 30, 100.0, wanted=2 * readers + 1),
-            *asked(
-                server,
-                f"{name}, from one of its readers, /api/v1",
-                [v1("hub/fact_0007", 4)],
-                30,
-                100.0,
-                wanted=2 * readers + 1,
-            ),
-        ]
+        paths = [v2("hub/dimension", 4)], [v1("hub/dimension", 4)]
+        name, wanted = f"one table read by {readers:,} jobs, depth 4", 2 * readers + 1
+        reader = Question(
+            f"{name}, from one of its readers, /api/v1", "v1 lineage", [v1("hub/fact_0007", 4)], 1.3, wanted, beside=0
+        )
+        return asked(server, [*both(name, paths, LINEAGE, 4.0, wanted), reader], 30)
 
 
 def columns(edges: int) -> list[Row]:
@@ -137,33 +170,24 @@ def columns(edges: int) -> list[Row]:
     middles = [one.table(4, 3) for one in graph]
     with fresh() as server:
         fill(server, (event for pipeline in graph for event in columned(pipeline)))
+        newer = [v2(name, columns="true", field="column_3") for name in middles]
         fields = [
             f"/api/v1/column-lineage?nodeId={field_id(name, 'column_3')}&depth=20&withDownstream=true"
             for name in middles
         ]
         whole = [f"/api/v1/column-lineage?nodeId={dataset_id(name)}&depth=20&withDownstream=true" for name in middles]
         of = f"{edges:,} column edges, both ways, depth 20"
-        return [
-            *asked(
-                server,
-                f"{of}, one column, /api/v2",
-                [v2(name, columns="true", field="column_3") for name in middles],
-                60,
-                100.0,
-            ),
-            *asked(server, f"{of}, one column, /api/v1", fields, 60, 100.0),
-            *asked(server, f"{of}, a table's ten columns, /api/v1", whole, 30, 100.0),
-        ]
+        questions = both(f"{of}, one column", (newer, fields), ("v2 lineage", "v1 columns"), 4.0)
+        tens = Question(f"{of}, a table's ten columns, /api/v1", "v1 columns", whole, 4.0)
+        return asked(server, [*questions, tens], 60)
 
 
 def page(jobs: int, runs: int) -> list[Row]:
     with fresh() as server:
         fill(server, Catalogue(jobs).events(2 * runs))
         of = f"first 100 of {jobs:,} jobs with {runs:,} runs"
-        rows = []
-        for api, path in (("v2", "/api/v2/jobs?limit=100"), ("v1", "/api/v1/jobs?limit=100")):
-            rows += asked(server, f"{of}, /api/{api}", [path], 60, 30.0, wanted=100)
-        return rows
+        paths = ["/api/v2/jobs?limit=100"], ["/api/v1/jobs?limit=100"]
+        return asked(server, both(of, paths, ("v2 jobs", "v1 jobs"), 5.0, 100), 60)
 
 
 def main() -> None:
