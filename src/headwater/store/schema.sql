@@ -1196,10 +1196,9 @@ language sql stable as $$
     and coalesce(greatest(e.last_at, e.declared_at), e.first_at) >= (select max(l.since) from live_reports(array[e.job_id], as_of) l)
 $$;
 
--- The live edges that a walk in one direction may need, a hop at a time inside the server: `near` edges of the datasets met (writers upstream,
--- readers downstream), `far` edges of the jobs met. Each dataset and job is looked at once, so the cost follows the answer.
--- A walk that met more than `most` stops early and says so with a row of nulls.
-create function walk_edges(datasets uuid[], jobs uuid[], near text, far text, depth int, most int)
+-- The walk asks the views of edges by an array. A join to a union does not reach into the arms of a view's union: since edges of other reporters and
+-- of SQL are arms of these views, each hop read every edge there is (953 ms for an answer of 100 nodes among 15,000 edges; 42 ms by an array).
+create or replace function walk_edges(datasets uuid[], jobs uuid[], near text, far text, depth int, most int)
 returns table (node uuid, job_id uuid, direction text, declared boolean, first_at timestamptz, last_at timestamptz, explicit boolean, manual boolean, intermittent boolean, parsed boolean)
 language plpgsql stable set plan_cache_mode = force_generic_plan as $$
 declare
@@ -1207,22 +1206,21 @@ declare
   via uuid[] := jobs;
   met uuid[] := datasets;
   passed uuid[] := jobs;
+  members uuid[];
 begin
   for hop in 1 .. depth + 1 loop
     if hop > 1 or cardinality(jobs) = 0 then
+      -- Under all their names, as an array: a join does not reach into the arms of the views' unions.
+      members := frontier || array(select c.dataset_id from dataset_canonical c where c.canonical_id = any(frontier) and c.canonical_id <> c.dataset_id);
       return query
-        with member as (
-          select f as node, f as id from unnest(frontier) f
-          union all select c.canonical_id, c.dataset_id from dataset_canonical c where c.canonical_id = any(frontier) and c.canonical_id <> c.dataset_id
-        )
-        select m.node, e.job_id, e.direction, e.declared, e.first_at, e.last_at, e.explicit, e.manual, e.intermittent, e.parsed
-        from member m join live_edges e on e.dataset_id = m.id and e.direction = near;
+        select coalesce(c.canonical_id, e.dataset_id), e.job_id, e.direction, e.declared, e.first_at, e.last_at, e.explicit, e.manual, e.intermittent, e.parsed
+        from live_edges e left join dataset_canonical c on c.dataset_id = e.dataset_id
+        where e.dataset_id = any(members) and e.direction = near;
       if hop > depth then
         return;
       end if;
       via := array(
-        select e.job_id from reported_edges e
-        where e.direction = near and e.dataset_id in (select unnest(frontier) union all select c.dataset_id from dataset_canonical c where c.canonical_id = any(frontier))
+        select e.job_id from reported_edges e where e.direction = near and e.dataset_id = any(members)
         except select unnest(passed));
       passed := passed || via;
     end if;
