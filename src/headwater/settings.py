@@ -242,6 +242,11 @@ class LineageSettings(BaseModel):
         True,
         description="false: jobs that report SQL and no dataset have no edges. Holds for all servers of a database.",
     )
+    resident_mib: int = Field(
+        128,
+        ge=0,
+        description="Memory for the graph that each worker holds to answer from. 0: ask PostgreSQL each time.",
+    )
 
 
 class PipelineSettings(BaseModel):

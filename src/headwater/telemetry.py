@@ -256,6 +256,15 @@ class Projected(Measured, frozen=True):
     seconds: float
 
 
+class LineageAnswered(Measured, frozen=True):
+    """A question about lineage that the graph in memory may answer. `by`: `resident`, `loaded` (parts of it came from the database first) or
+    `postgresql`; `bytes`: about what the graph takes.
+    """
+
+    by: str
+    bytes: int
+
+
 class Delivered(Measured, frozen=True):
     """Outcome of one attempt to deliver to a listener: the events, and whether it failed."""
 

@@ -54,7 +54,7 @@ def _wait(port: int, process: "subprocess.Popen[bytes]") -> None:
 
 
 def decoders() -> dict[str, Callable[[bytes], Any]]:
-    """What reads each kind of answer back into its structs."""
+    """Return a decoder of each kind of answer into its structs."""
     from headwater.answer.lineage import catalog, lineage_answer
     from headwater.answer.marquez import shapes
 

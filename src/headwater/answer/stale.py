@@ -27,6 +27,7 @@ _STALE = {
     "alerts": ("alerts",),
     "schedules": ("catalogue", "incidents", "instances", "lineage", "plans"),
     "settings": ("settings",),
+    "retention": ("catalogue", "events", "lineage", "runs"),
 }
 ALL = tuple(sorted({answer for answers in _STALE.values() for answer in answers}))
 

@@ -15,6 +15,7 @@ from litestar import Litestar
 from litestar.datastructures import State
 
 from headwater import telemetry
+from headwater.answer.lineage.resident import ResidentGraph
 from headwater.answer.stale import StaleAnswers
 from headwater.answer.status.news import News
 from headwater.api import access, compression, openapi, orphaned, page, parameters, problems, stopping, tracing
@@ -35,6 +36,7 @@ from headwater.api.sessions import Sessions
 from headwater.home import home
 from headwater.intake.alerts import alerter
 from headwater.intake.events.accept import Intake
+from headwater.intake.events.touched import TouchedNodes
 from headwater.intake.events.wide import WideEvents
 from headwater.intake.events.width import Limits as EventLimits
 from headwater.intake.listeners import deliveries
@@ -76,9 +78,9 @@ def create_app(settings: Settings) -> Any:
         statement_timeout_seconds=settings.database.statement_timeout_seconds,
     )
 
-    intake = _intake(settings, url, database)
+    touched, metrics, traces, tools = TouchedNodes(), Metrics(), tracing.provider(), mcp.McpEndpoint()
+    intake = _intake(settings, url, database, touched)
     status = StatusIntake(database, dt.timedelta(seconds=settings.entities.clock_ahead_seconds))
-    metrics, traces, tools = Metrics(), tracing.provider(), mcp.McpEndpoint()
 
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
@@ -148,6 +150,7 @@ def create_app(settings: Settings) -> Any:
                 "status": status,
                 "news": News(),
                 "stale": StaleAnswers(database),
+                "resident": ResidentGraph(database, touched, settings.lineage.resident_mib << 20),
                 "stopping": asyncio.Event(),
                 "settings": settings,
                 "metrics": metrics,
@@ -170,10 +173,10 @@ def _check_hosts(app: Any, server: ServerSettings) -> Any:
     return app if hosts is None else KnownHosts(app, hosts)
 
 
-def _intake(settings: Settings, url: str, database: Database) -> Intake:
+def _intake(settings: Settings, url: str, database: Database, touched: TouchedNodes) -> Intake:
     most = EventLimits(settings.server.max_datasets_per_event, settings.server.max_correlated_pairs_per_event)
     wide = WideEvents(url, most, settings.database.statement_timeout_seconds)
-    return Intake(database, limits=most, wide=wide)
+    return Intake(database, limits=most, wide=wide, touched=touched if settings.lineage.resident_mib else None)
 
 
 async def _prepare(settings: Settings, database: Database) -> None:

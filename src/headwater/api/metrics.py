@@ -27,6 +27,8 @@ NAMES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "headwater_events_total": ("counter", ("outcome",), "Events received: accepted, duplicate or refused."),
     "headwater_batch_events": ("histogram", (), "Events in one request."),
     "headwater_projection_seconds": ("histogram", (), "Time of one transaction that appends events and updates the projections."),
+    "headwater_lineage_answers_total": ("counter", ("by",), "Answers with present lineage, by their source: resident, loaded or postgresql."),
+    "headwater_lineage_resident_bytes": ("gauge", (), "About the memory that the resident graph takes."),
     "headwater_pool_connections": ("gauge", ("state",), "Database connections: open, free, and the maximum."),
     "headwater_pool_waiting": ("gauge", (), "Requests that wait for a database connection."),
     "headwater_log_bytes": ("gauge", (), "The event log on disk, with its indexes."),
@@ -93,16 +95,15 @@ class Metrics:
     def measured(self, figures: telemetry.Measured) -> None:
         """Record figures; a listener for `telemetry.listen`."""
         if isinstance(figures, telemetry.EventsTaken):
-            for outcome in ("accepted", "duplicate", "refused"):
-                if count := getattr(figures, outcome):
-                    self._made["headwater_events_total"].labels(outcome).inc(count)
+            self._count("headwater_events_total", figures, ("accepted", "duplicate", "refused"))
             self._made["headwater_batch_events"].observe(figures.batch)
         elif isinstance(figures, telemetry.Projected):
             self._made["headwater_projection_seconds"].observe(figures.seconds)
+        elif isinstance(figures, telemetry.LineageAnswered):
+            self._made["headwater_lineage_answers_total"].labels(figures.by).inc()
+            self._made["headwater_lineage_resident_bytes"].set(figures.bytes)
         elif isinstance(figures, telemetry.Delivered):
-            for outcome in ("delivered", "refused"):
-                if count := getattr(figures, outcome):
-                    self._made["headwater_listener_events_total"].labels(figures.listener, outcome).inc(count)
+            self._count("headwater_listener_events_total", figures, ("delivered", "refused"), figures.listener)
             if figures.failures:
                 self._made["headwater_listener_failures_total"].labels(figures.listener).inc(figures.failures)
         elif isinstance(figures, telemetry.AlertMessage):
@@ -112,6 +113,12 @@ class Metrics:
                 self._made["headwater_status_feed_total"].labels(outcome).inc(count)
         elif isinstance(figures, telemetry.AccessRefused):
             self._made["headwater_access_refused_total"].labels(figures.code).inc()
+
+    def _count(self, name: str, figures: telemetry.Measured, outcomes: Iterable[str], *labels: str) -> None:
+        """Count each outcome of these figures in a metric whose last label is the outcome."""
+        for outcome in outcomes:
+            if count := getattr(figures, outcome):
+                self._made[name].labels(*labels, outcome).inc(count)
 
     def text(self, log: tuple[int, int] | None, heard: Sequence[tuple[str, int, float, bool]] = ()) -> bytes:
         """Return all metrics in Prometheus's text format. `log` is the event log's (bytes, events), None if the database does not answer; `heard` has

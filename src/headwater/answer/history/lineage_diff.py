@@ -191,11 +191,12 @@ async def _namespace(database: Database, question: Question) -> tuple[_Graph, _G
                 pairs |= {(edge.job, edge.job) for edge in edges}
                 found = await inferred.column_edges(connection, pairs, Moment(at))
                 columns = [e for e in found if e.source in nodes and e.target in nodes and e.job in nodes]
+            names_of_nodes = {id_: one.id for id_, one in nodes.items()}
             graphs.append(
                 _Graph(
                     list(nodes.values()),
                     [
-                        lineage.answer_edge(edge, nodes, levels)
+                        lineage.answer_edge(edge, names_of_nodes, levels)
                         for edge in edges
                         if edge.source in nodes and edge.target in nodes
                     ],

@@ -30,7 +30,7 @@ from headwater.graph.reach import ColumnGraph
 from headwater.model.lineage import ColumnEdge, Edge
 from headwater.store.database import Connection, Database
 from headwater.store.lineage import edges as edge_store
-from headwater.store.lineage import names
+from headwater.store.lineage import names as name_store
 from headwater.store.lineage.edges import Ahead, Moment
 from headwater.store.lineage.nodes import NodeRow
 
@@ -127,7 +127,7 @@ class Walk:
     async def merge_names(self, nodes: Mapping[uuid.UUID, node.Node]) -> dict[uuid.UUID, uuid.UUID]:
         """Put the dataset that stands for it in the place of each dataset that reported lineage under another of its names."""
         reporting = {edge.job for edge in self.edges.values() if isinstance(nodes.get(edge.job), node.DatasetNode)}
-        other = await names.canonical(self.connection, reporting)
+        other = await name_store.canonical(self.connection, reporting)
         found = {id_: other[id_] for id_ in reporting if other.get(id_, id_) in self.hops and id_ in other}
         for key, edge in [*self.edges.items()] if found else ():
             if edge.job in found:
@@ -288,8 +288,9 @@ def _answer(
         else (f"depth={question.depth} reached" if hidden else None)
     )
     # A dataset that declares its own lineage has its own id as the job's: that edge leads from it to itself.
+    names = {id_: one.id for id_, one in nodes.items()}
     edges = [
-        answer_edge(edge, nodes, levels)
+        answer_edge(edge, names, levels)
         for edge in walk.edges.values()
         if edge.source in nodes and edge.target in nodes and edge.source != edge.target
     ]
@@ -327,12 +328,12 @@ def column_answers(columns: list[ColumnEdge], nodes: dict[uuid.UUID, node.Node])
     return list(found.values())
 
 
-def answer_edge(edge: Edge, nodes: dict[uuid.UUID, node.Node], levels: Mapping[uuid.UUID, str]) -> AnswerEdge:
-    """An edge between two nodes of an answer. `levels`: `sql_levels` of the jobs with parsed edges."""
+def answer_edge(edge: Edge, names: Mapping[uuid.UUID, str], levels: Mapping[uuid.UUID, str]) -> AnswerEdge:
+    """An edge between two nodes of an answer. `names`: their node ids. `levels`: `sql_levels` of the jobs with parsed edges."""
     origin = "MANUAL" if edge.manual else "PARSED_SQL" if edge.parsed else "DECLARED" if edge.declared else "OBSERVED"
     parsed = f"SQL_{levels[edge.job]}".upper() if edge.job in levels else "UNKNOWN"
     evidence = parsed if edge.parsed else "EXPLICIT" if edge.explicit else "TOLD"
-    claim = Claim(origin, evidence, None if edge.manual else nodes[edge.job].id, edge.first_seen)
+    claim = Claim(origin, evidence, None if edge.manual else names[edge.job], edge.first_seen)
     relation = "READ" if edge.direction == "in" else "WROTE"
-    ends = nodes[edge.source].id, nodes[edge.target].id
+    ends = names[edge.source], names[edge.target]
     return AnswerEdge(*ends, origin, edge.first_seen, edge.last_seen, relation, [claim], intermittent=edge.intermittent)

@@ -91,3 +91,12 @@ def _words(span: dt.timedelta) -> str:
         return f"{seconds // 60} min"
     hours, minutes = seconds // 3600, seconds % 3600 // 60
     return f"{hours} h {minutes:02} min" if hours < 48 else f"{hours // 24} days"
+
+
+def unchanged_until(row: RunRow, *, streaming: bool) -> dt.datetime | None:
+    """Return a time up to which a run that sends nothing more stays as alive as it is at its last event; None: for ever."""
+    if row.state != RunState.RUNNING or (streaming and row.heartbeat_ms is None):
+        return None
+    if row.heartbeat_ms is not None:
+        return row.last_event_at + dt.timedelta(milliseconds=_MISSED * row.heartbeat_ms)
+    return row.last_event_at + _PATIENCE

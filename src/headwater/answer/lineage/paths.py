@@ -252,6 +252,7 @@ async def _answer(
     nodes = await node.load(connection, {id_ for way in stops for id_ in way}, moment.as_of)
     used = {pair: edges[pair] for way in stops for pair in itertools.pairwise(way) if pair in edges}
     levels = await inferred.sql_levels(connection, {edge.job for edge in used.values() if edge.parsed}, moment)
+    names_of_nodes = {id_: one.id for id_, one in nodes.items()}
     told = [
         Path(len(way) - 1, [nodes[id_].id for id_ in way], _dataset_steps(steps, nodes))
         for way, steps in zip(stops, ways, strict=True)
@@ -265,7 +266,7 @@ async def _answer(
         total=total,
         paths=told,
         nodes=sorted(nodes.values(), key=lambda n: n.id),
-        edges=[answer_edge(edge, nodes, levels) for _, edge in sorted(used.items())],
+        edges=[answer_edge(edge, names_of_nodes, levels) for _, edge in sorted(used.items())],
         met=search.places,
         reason=None,
     )

@@ -26,6 +26,7 @@ from headwater.intake.events.batcher import Batcher
 from headwater.intake.events.bisection import isolate_failures
 from headwater.intake.events.changes import Changes
 from headwater.intake.events.project import Projector
+from headwater.intake.events.touched import TouchedNodes
 from headwater.intake.events.width import Limits, check_width
 from headwater.intake.people import manual
 from headwater.model import version
@@ -122,11 +123,18 @@ class _GenerationCache:
 class Intake:
     """Writes events to one database.
 
-    `wide` accepts the events that it says are wide; without it, they are accepted here.
+    `wide` accepts the events that it says are wide; without it, they are accepted here. `touched` is told what each event is about.
     """
 
-    def __init__(self, database: Database, *, limits: Limits | None = None, wide: WideIntake | None = None) -> None:
-        self._database = database
+    def __init__(
+        self,
+        database: Database,
+        *,
+        limits: Limits | None = None,
+        wide: WideIntake | None = None,
+        touched: TouchedNodes | None = None,
+    ) -> None:
+        self._database, self._touched = database, touched
         self._limits = limits or Limits()
         self._wide = wide
         self._partitions = events.Partitions()
@@ -306,6 +314,8 @@ class Intake:
             namespaces = cast("Sequence[NamespaceRow]", rows[NamespaceRow])
             rows[NamespaceRow] = [row for row in namespaces if row.name not in written.hidden_namespaces]
         cache.known.learn(rows)
+        if self._touched is not None:
+            self._touched.remember((item.digest, changes) for item, changes in zip(items, projected, strict=True))
         return _receipts(items, projected, new, written.created)
 
     async def _current_cache(self) -> _GenerationCache:

@@ -165,7 +165,9 @@ async def delete_orphans(connection: Connection, what: Content, ids: list[uuid.U
 
 
 async def record(connection: Connection, kind: str, before: dt.datetime, deleted: int, error: str | None) -> None:
-    """Record the outcome of deleting one kind of row."""
+    """Record the outcome of deleting one kind of row, and that there was a change."""
+    if deleted:
+        await sqlfile.load("events/retention")["note"].exec(connection)
     await sqlfile.load("events/retention")["record"].exec(
         connection, kind=kind, before=before, deleted=deleted, error=error
     )

@@ -195,6 +195,12 @@ select pg_advisory_xact_lock_shared(1751474532, 2)
 insert into retention (kind, before, deleted, error) values (%(kind)s, %(before)s, %(deleted)s, %(error)s)
 on conflict (kind) do update set at = clock_timestamp(), before = excluded.before, deleted = excluded.deleted, error = excluded.error
 
+-- name: note :exec
+-- Records were deleted: as note_change() notes other changes that no event reports.
+with locked as materialized (select pg_advisory_xact_lock_shared(1751474532, 15))
+insert into latest_changes (kind, session, arrived, at) select 'retention', pg_backend_pid(), nextval('arrivals'), clock_timestamp() from locked
+on conflict (kind, session) do update set arrived = excluded.arrived, at = excluded.at
+
 -- name: cuts :many
 -- Up to which time each kind was deleted the last time.
 select kind, before from retention

@@ -3,13 +3,14 @@
 import datetime as dt
 from typing import Annotated, cast
 
-from litestar import get
+from litestar import Response, get
 from litestar.datastructures import State
 from litestar.params import QueryParameter
 
 from headwater.answer import zoom
 from headwater.answer.history import lineage_diff
 from headwater.answer.lineage import conflicts, lineage, paths, perspectives, view
+from headwater.answer.lineage.resident import ResidentGraph
 from headwater.api.routes.v2.parameters import (
     Depth,
     Flag,
@@ -68,7 +69,13 @@ async def get_lineage(
         group,
         tuple(hide or ()),
     )
-    answer = await zoom.lineage_of(state.database, question, shape, zoom.Zoom(to, wrong))
+    asked = zoom.Zoom(to, wrong)
+    if shape.plain and asked == zoom.Zoom() and node.startswith(("dataset:", "job:")):
+        resident: ResidentGraph = state.resident
+        encoded = await resident.lineage(question)
+        if encoded is not None:
+            return cast("view.View", Response(encoded, media_type="application/json"))
+    answer = await zoom.lineage_of(state.database, question, shape, asked)
     # A subset of a view's fields: described as a view, so clients have one shape to read.
     return cast("view.View", answer)
 
