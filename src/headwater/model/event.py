@@ -201,6 +201,8 @@ class _Reader:
         for index, item in enumerate(self.part(raw, _arrays, where, "an array") or []):
             place = f"{where}[{index}]"
             parts = self.part(item, _objects, place, "an object")
+            if bytes(item) == b"null":
+                self.warn("dataset_without_name", place, f"{place} is null; ignored")
             if parts is not None and (report := self.dataset(parts, place, io_facets)):
                 found.append(report)
         return found

@@ -73,8 +73,9 @@ _dataset_lineage = msgspec.json.Decoder(_LineageEntry)
 
 
 def column_lineage(body: bytes) -> dict[str, list[ColumnInput]]:
-    """The inputs of each field; under the key "" those of the dataset as a whole."""
-    read = _column_lineage.decode(body)
+    """The inputs of each field; under the key "" those of the dataset as a whole. Inputs that violate the schema are left out
+    (`left_out_of_column_lineage`): the other columns are worth more than a whole facet. Raises DecodeError if nothing is left."""
+    read, _ = _read_column_lineage(body)
     inputs: dict[str, list[ColumnInput]] = {}
     for name, lineage in (read.fields or {}).items():
         old_style = _old_style(lineage)
@@ -82,6 +83,56 @@ def column_lineage(body: bytes) -> dict[str, list[ColumnInput]]:
     if read.dataset:
         inputs[""] = [_input(item, None) for item in read.dataset]
     return inputs
+
+
+def left_out_of_column_lineage(body: bytes) -> list[str]:
+    """Return the places of a columnLineage facet that violate its schema, each with the reason. Raises DecodeError as `column_lineage`."""
+    return _read_column_lineage(body)[1]
+
+
+def _read_column_lineage(body: bytes) -> tuple[_ColumnLineage, list[str]]:
+    try:
+        return _column_lineage.decode(body), []
+    except msgspec.ValidationError as error:
+        facet = msgspec.json.decode(body)
+        left_out: list[str] = []
+        if not isinstance(facet, dict):
+            raise
+        told = facet.get("fields")
+        if told is not None and not isinstance(told, dict):
+            left_out.append("fields: not an object")
+        fields = {
+            name: lineage
+            for name, value in (told.items() if isinstance(told, dict) else ())
+            if (lineage := _field(value, f"fields.{name}", left_out)) is not None
+        }
+        whole = _inputs(facet.get("dataset"), "dataset", left_out)
+        if not whole and not any(lineage.input_fields for lineage in fields.values()):
+            raise msgspec.ValidationError(str(error)) from error
+        return _ColumnLineage(fields, whole), left_out
+
+
+def _field(value: object, where: str, left_out: list[str]) -> _FieldLineage | None:
+    if not isinstance(value, dict):
+        left_out.append(f"{where}: not an object")
+        return None
+    inputs = _inputs(value.get("inputFields"), f"{where}.inputFields", left_out)
+    kind, description = value.get("transformationType"), value.get("transformationDescription")
+    return _FieldLineage(
+        inputs, kind if isinstance(kind, str) else None, description if isinstance(description, str) else None
+    )
+
+
+def _inputs(values: object, where: str, left_out: list[str]) -> list[_InputField]:
+    if values is not None and not isinstance(values, list):
+        left_out.append(f"{where}: not an array")
+    found = []
+    for place, value in enumerate(values if isinstance(values, list) else ()):
+        try:
+            found.append(msgspec.convert(value, _InputField))
+        except msgspec.ValidationError as error:
+            left_out.append(f"{where}[{place}]: {error}")
+    return found
 
 
 def _old_style(lineage: _FieldLineage) -> Transformation | None:
@@ -117,17 +168,21 @@ def job_lineage(body: bytes) -> list[LineageEntry]:
 
 def dataset_lineage(body: bytes) -> LineageEntry:
     """The one entry of a LineageDatasetFacet; its target is the dataset that carries it, so `target` is None."""
-    return _entry(_dataset_lineage.decode(body))
+    return _entry(_dataset_lineage.decode(body), of_dataset=True)
 
 
-def _entry(entry: _LineageEntry) -> LineageEntry:
+def _entry(entry: _LineageEntry, *, of_dataset: bool = False) -> LineageEntry:
+    """`of_dataset`: the facet is a dataset's, which is the target.
+
+    Raises ValidationError for a dataset without identity: without the whole facet every input feeds every output, with a part of it edges are lost.
+    """
     target: DatasetName | JobName | None = None
     if entry.namespace and entry.name:
         if entry.type.upper() == "JOB":
             target = job_name(clean(entry.namespace), clean(entry.name))
         else:
             target = normalised(clean(entry.namespace), clean(entry.name))
-    elif entry.type.upper() != "JOB" and (entry.namespace or entry.name):
+    elif entry.type.upper() != "JOB" and (entry.namespace or entry.name or not of_dataset):
         raise msgspec.ValidationError("a DATASET target needs namespace and name")
     inputs: dict[str, list[ColumnInput]] = {}
     if entry.inputs is not None:
@@ -147,6 +202,8 @@ def _lineage_inputs(items: list[_LineageInput]) -> list[ColumnInput]:
     inputs = []
     for item in items:
         if not (item.namespace and item.name):
+            if item.type.upper() != "JOB":
+                raise msgspec.ValidationError("a DATASET input needs namespace and name")
             continue  # a JOB without identity only attaches transformations to the event's own job
         source: DatasetName | JobName
         if item.type.upper() == "JOB":

@@ -40,11 +40,13 @@ class DecodedFacets(msgspec.Struct, frozen=True):
     """The decoded facets of a dataset or job. `sets`: the facet sets to store, each as its id and its (name, body's id, deleted).
 
     `guess`: of the schema, see `model.guessed`. `problems`: (path in the event, what is wrong) of each malformed facet.
+    `left_out`: says which parts of the columnLineage facet are malformed, while the others count.
     """
 
     sets: tuple[tuple[uuid.UUID, Members], ...]
     guess: int = 0
     problems: tuple[tuple[str, str], ...] = ()
+    left_out: str = ""
     links: tuple[facet_values.Symlink, ...] = ()
     source: tuple[str, str] | None = None
     schema_id: uuid.UUID | None = None
@@ -114,6 +116,7 @@ class FacetDecoder:
 
     def _decode_dataset(self, facets: tuple[tuple[str, bytes], ...], guess: int) -> DecodedFacets:
         problems: list[tuple[str, str]] = []
+        left_out: list[str] = []
 
         def decode(name: str, kind: str) -> Any:
             body = next((body for other, body in facets if other == name), None)
@@ -122,6 +125,8 @@ class FacetDecoder:
             values, problem = self.decode_columns(body) if kind == "" else self.decode(kind, body)
             if problem is not None:
                 problems.append((f"facets.{name}", problem))
+            elif name == "columnLineage":
+                left_out.extend(lineage_facets.left_out_of_column_lineage(body))
             return values
 
         schema = next((body for name, body in facets if name == "schema"), None)
@@ -136,6 +141,7 @@ class FacetDecoder:
             lifecycle=decode("lifecycleStateChange", "lifecycle"),
             columns=decode("columnLineage", ""),
             problems=tuple(problems),
+            left_out=_left_out(left_out),
         )
 
     def decode_columns(self, body: bytes) -> tuple[ColumnSet | None, str | None]:
@@ -154,6 +160,12 @@ def _set_id(members: Members, guess: int) -> uuid.UUID:
         guessed
         + b"".join(b"%d:%b%b%d" % (len(n), n.encode("utf-8", "surrogatepass"), m.bytes, d) for n, m, d in members)
     )
+
+
+def _left_out(places: list[str]) -> str:
+    if not places:
+        return ""
+    return f"facets.columnLineage: {len(places)} of its parts violate the schema and are left out, the first: {places[0][:300]}; the others count"
 
 
 def _decode(kind: str, body: bytes) -> tuple[Any, str | None]:

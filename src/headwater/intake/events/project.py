@@ -332,6 +332,8 @@ class _Projection:
         measured.add_dataset_measurements(self.add, self.warn_not_understood, dataset, facets, self.at, self.digest)
         for where, problem in decoded.problems:
             self.warn_not_understood(where, problem)
+        if decoded.left_out:
+            self.warn("facet_in_part", "facets.columnLineage", decoded.left_out)
         for link in decoded.links:
             alias, _ = self.add_dataset(link.name)
             if alias != dataset:
