@@ -138,7 +138,7 @@ const plan = createRoute({
 });
 const changes = createRoute({
   getParentRoute: under,
-  path: "/changes",
+  path: "/changes/{-$tab}",
   validateSearch: search.changes,
   component: lazyRouteComponent(() => import("./pages/changes/changes-page.tsx"), "ChangesPage"),
 });

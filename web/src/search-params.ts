@@ -147,6 +147,8 @@ export const changes = (raw: Raw) =>
     until: time(raw.until),
     namespace: text(raw.namespace),
     author: text(raw.author),
+    kind: oneOf(raw.kind, "datasets", "jobs"),
+    page: number(raw.page, 1, 1_000_000),
   });
 export const usage = (raw: Raw) =>
   some({

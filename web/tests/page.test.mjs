@@ -3,16 +3,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, describe } from "node:test";
-import { deflateRawSync } from "node:zlib";
-import { openBrowser, pageTests, seg, settled } from "./browser.mjs";
+import { openBrowser, pageTests, settled } from "./browser.mjs";
+import { bare, CLEAN, dataset, lineage, PAGES } from "./every-page.mjs";
 import { HOSTILE, seed } from "./seed.mjs";
 import { serve } from "./server.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const CLEAN = "dataset:file:/data/clean/flights";
-const bare = (id) => seg(id.replace(/^[a-z]+:/, ""));
-const lineage = (id, query = "") => `lineage/${seg(id)}${query}`;
-const dataset = (id, tab = "") => `datasets/${bare(id)}${tab && `/${tab}`}`;
 
 let browser;
 let server;
@@ -43,69 +39,6 @@ describe("an empty installation", () => {
     await page.getByRole("list", { name: "Datasets updated lately" }).waitFor();
   });
 });
-
-const PAGES = {
-  home: "",
-  datasets: "catalogue/datasets",
-  runs: "catalogue/runs",
-  schedules: "catalogue/entities",
-  people: "catalogue/people",
-  lineage: lineage(CLEAN, "?depth=2&selected=dataset:file:/data/clean/flights"),
-  "lineage table": lineage(CLEAN, "?depth=2&view=table"),
-  dataset: dataset(CLEAN),
-  versions: dataset("dataset:postgres://shop:5432:shop.public.orders", "versions"),
-  checks: dataset("dataset:postgres://shop:5432:shop.public.orders", "incidents"),
-  use: dataset("dataset:snowflake://acme-eu:db.sales", "usage"),
-  completeness: dataset(CLEAN, "completeness"),
-  column: `columns/${bare(CLEAN)}/dep_delay`,
-  job: `jobs/${seg("shop:load-orders")}`,
-  durations: `jobs/${seg("shop:load-orders")}/durations`,
-  why: `jobs/${seg("web:import-clicks")}/why`,
-  schedule: "schedules/weather?month=2013-03",
-  incidents: "incidents",
-  "a team": "groups/team/web",
-  "a product": "groups/product/funnel",
-  "incidents on the graph": lineage("job:web:sessionize", "?depth=9&lens=incidents"),
-  "an incident": `incidents/${seg("job:web:import-clicks")}`,
-  alerts: "alerting",
-  rules: "alerting/rules",
-  channels: "alerting/channels",
-  plans: "plans",
-  changes: "changes",
-  usage: "usage",
-  pruning: "usage/pruning",
-  quality: "usage/quality",
-  "what if": `whatif?of=${encodeURIComponent("dataset:postgres://site:5432:site.public.clicks.session")}`,
-  privacy: "privacy",
-  dashboards: "catalogue/dashboards",
-  "dead letters": "events/dead-letters",
-  server: "settings/server",
-  trace: "trace",
-  events: "events",
-  doctor: "events/doctor",
-  settings: "settings",
-  names: "settings/names",
-  jobs: "catalogue/jobs",
-  sources: "catalogue/sources",
-  teams: "catalogue/teams",
-  tags: "catalogue/tags",
-  schema: dataset(CLEAN, "schema"),
-  history: dataset(CLEAN, "history"),
-  "log and blame": dataset("dataset:snowflake://acme-eu:db.lines", "log"),
-  order: `jobs/${seg("shop:nightly")}/order`,
-  review: `review#${deflateRawSync(readFileSync(new URL("data/review.json", import.meta.url))).toString("base64url")}`,
-  "cost of a dataset": dataset("dataset:snowflake://acme-eu:db.sales", "cost"),
-  code: `jobs/${seg("shop:mart")}/code`,
-  "a failed run": "runs/01990000-0000-7000-8000-000000000043",
-  cost: "usage/cost",
-  recurrence: "usage/recurrence",
-  keys: "settings/keys",
-  listeners: "settings/listeners",
-  audit: "settings/audit",
-  instances: lineage("weather@2013-03-12T04-04:00"),
-  "groups, times, a lens": lineage(CLEAN, "?depth=3&group=namespace&times=true&lens=pii"),
-  "an edge": lineage(CLEAN, "?depth=1&edge=job:flights:clean-flights.flights&edge=dataset:file:/data/clean/flights"),
-};
 
 /** The pages that the suite asks about accessibility: one of each kind. `make soak` asks about all; the suite opens all. */
 const KINDS = new Set([

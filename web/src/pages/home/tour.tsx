@@ -33,7 +33,7 @@ export function Tour() {
   const id = any.id.replace(/^dataset:/, "");
   return (
     <Section
-      title="New here? Five steps"
+      title={column ? "New here? Five steps" : "New here? Four steps"}
       beside={
         <button
           type="button"
