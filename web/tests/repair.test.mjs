@@ -137,7 +137,7 @@ describe("saying and repairing", () => {
       // Clocks went forward on the tenth: nothing stands under two o'clock.
       const tenth = page.getByRole("row", { name: /Sun 2013-03-10/ });
       await tenth.waitFor();
-    assert.equal(await tenth.locator("[data-instance]").count(), 23);
+      assert.equal(await tenth.locator("[data-instance]").count(), 23);
       assert.equal(await tenth.locator('[data-column="2"]').count(), 0);
       await part("2013-03-12T04-04:00").hover();
       await page.mouse.down();

@@ -45,7 +45,28 @@ describe("a stranger", () => {
         await page.getByRole("heading", { name: "Sign in to see this" }).first().waitFor();
         assert.equal(await page.getByText("load-orders").count(), 0);
         assert.equal(await page.getByRole("button", { name: "Make", exact: true }).count(), 0);
+        // One message for the page, not one for each of its parts.
+        assert.equal(await page.getByRole("heading", { name: "Sign in to see this" }).count(), 1);
       }
+    },
+    { expected: ["401"] },
+  );
+
+  onPage(
+    "signs in with a key, stays where they were, and signs out",
+    async (page, open) => {
+      await open(ORDERS);
+      await page.getByLabel("Key").fill("hw_not-a-key");
+      await page.getByRole("button", { name: "Sign in with a key" }).click();
+      await page.getByText("this server does not know the key").or(page.getByText("this is no API key")).waitFor();
+      await page.getByLabel("Key").fill(keys.read);
+      await page.getByRole("button", { name: "Sign in with a key" }).click();
+      await page.getByText("One row an order, as the shop took it.").waitFor();
+      await page.getByRole("link", { name: "a reader" }).click();
+      await page.getByText("read everything").waitFor();
+      await page.getByRole("link", { name: "Sign out" }).click();
+      await page.getByRole("heading", { name: "Sign in to see this" }).waitFor();
+      await page.context().clearCookies();
     },
     { expected: ["401"] },
   );

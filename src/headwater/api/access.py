@@ -8,6 +8,7 @@ session cookie, or its reach of an open server) never lets another site make a c
 """
 
 import datetime as dt
+import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -47,14 +48,25 @@ class Actor(msgspec.Struct, frozen=True):
         return RANK[self.role] >= RANK[role]
 
 
+ADMIN = Actor("admin key", "admin", "admin_key")
 ANONYMOUS = Actor("anonymous", "admin", "open")
 STRANGER = Actor("anonymous", "anyone", "open")
 
 
-class SignIn(Protocol):
-    """The part of the identity provider: see sessions.py."""
+class SignedIn(msgspec.Struct, frozen=True):
+    """The person of a session. `key`: what they signed in with, if not with the identity provider: it must be live still."""
 
-    def of_session(self, cookies: Mapping[str, str]) -> Actor | None: ...
+    actor: Actor
+    key: str | None
+
+
+class SignIn(Protocol):
+    """The part of people: see sessions.py. `provider`: whose tokens are taken too; None without one."""
+
+    @property
+    def provider(self) -> object | None: ...
+
+    def of_session(self, cookies: Mapping[str, str]) -> SignedIn | None: ...
 
     async def of_token(self, token: str) -> Actor: ...
 
@@ -88,15 +100,23 @@ class Access:
                 # Many producers send one key to every server; an open server accepts them.
                 if self.closed:
                     raise
-        self._same_site(connection)
-        if self.sign_in and (actor := self.sign_in.of_session(connection.cookies)):
-            return actor
+        self.refuse_other_sites(connection)
+        if self.sign_in and (signed := self.sign_in.of_session(connection.cookies)) and await self._holds(signed.key):
+            return signed.actor
         if not self.closed:
             return ANONYMOUS
         raise Unauthenticated(
             "send an API key as `Authorization: Bearer hw_…` (commands: HEADWATER_API_KEY)"
             + (", or sign in" if self.sign_in else "")
         )
+
+    async def of_key(self, token: str) -> SignedIn:
+        """Return the holder of an API key or of the admin key. Raises Unauthenticated."""
+        if self._is_admin_key(token):
+            return SignedIn(ADMIN, self._admin_session())
+        if (id := key_writes.id_of(token)) is None:
+            raise Unauthenticated("this is no API key: a key begins with hw_", error="invalid_token")
+        return SignedIn(await self._key(id, token), id)
 
     async def _bearer(self, header: str) -> Actor:
         scheme, _, token = header.partition(" ")
@@ -106,31 +126,49 @@ class Access:
                 "the Authorization header is not `Bearer KEY`: send `Authorization: Bearer hw_…`",
                 error="invalid_request",
             )
-        if self._admin_key and key_writes.same(self._admin_key, token):
-            return Actor("admin key", "admin", "admin_key")
+        if self._is_admin_key(token):
+            return ADMIN
         if (id := key_writes.id_of(token)) is not None:
             return await self._key(id, token)
-        if self.sign_in and token.count(".") == 2:
+        if self.sign_in and self.sign_in.provider and token.count(".") == 2:
             return await self.sign_in.of_token(token)
         raise Unauthenticated(
             "this server does not know the key: make one with `headwater server keys create NAME`",
             error="invalid_token",
         )
 
-    async def _key(self, id: str, token: str) -> Actor:
-        digest = key_writes.digest_of(token)
+    def _is_admin_key(self, token: str) -> bool:
+        return self._admin_key is not None and key_writes.same(self._admin_key, token)
+
+    def _admin_session(self) -> str | None:
+        """Return the mark of sessions of today's admin key; another key has another mark."""
+        return f"admin:{hashlib.sha256(self._admin_key).hexdigest()}" if self._admin_key else None
+
+    async def _holds(self, key: str | None) -> bool:
+        """Return whether what a session was made with is accepted still."""
+        if key is None or key == self._admin_session():
+            return True
+        found = await self._find(key.encode(), key, None)
+        return found is not None and _live(found)
+
+    async def _find(self, slot: bytes, id: str, token: str | None) -> known_keys.Held | None:
+        """Return the key, looked up at most every few seconds. `token`: what it must have been made of."""
         now = time.monotonic()
-        checked, key = self._keys.get(digest, (None, None))
+        checked, key = self._keys.get(slot, (None, None))
         if checked is None or now - checked > _SECONDS:
             key = await known_keys.find(self._database, id)
-            if key is not None and not key_writes.same(key.digest, token):
+            if key is not None and token is not None and not key_writes.same(key.digest, token):
                 key = None
-            self._keys[digest] = (now, key)
-            self._keys.move_to_end(digest)
+            self._keys[slot] = (now, key)
+            self._keys.move_to_end(slot)
             while len(self._keys) > _REMEMBERED:
                 self._keys.popitem(last=False)
             if key is not None and key.revoked_at is None and _long_ago(key.last_used_at):
                 await key_writes.used(self._database, id)
+        return key
+
+    async def _key(self, id: str, token: str) -> Actor:
+        key = await self._find(key_writes.digest_of(token), id, token)
         if key is None:
             raise Unauthenticated(
                 "this server does not know the key: make one with `headwater server keys create NAME`",
@@ -141,14 +179,14 @@ class Access:
                 f"the key {key.name!r} was revoked: make another with `headwater server keys create NAME`",
                 error="invalid_token",
             )
-        if key.expires_at is not None and key.expires_at <= dt.datetime.now(dt.UTC):
+        if not _live(key):
             raise Unauthenticated(
                 f"the key {key.name!r} has expired: make another with `headwater server keys create NAME`",
                 error="invalid_token",
             )
         return Actor(key.name, key.role, "key")
 
-    def _same_site(self, connection: Request[Any, Any, Any]) -> None:
+    def refuse_other_sites(self, connection: Request[Any, Any, Any]) -> None:
         """Refuse a change whose browser headers name another site; programs send neither header."""
         if connection.method in SAFE:
             return
@@ -163,6 +201,10 @@ class Access:
             raise Forbidden(
                 "the request comes from a page of another site: use Headwater's own page, or an API key", origin=origin
             )
+
+
+def _live(key: known_keys.Held) -> bool:
+    return key.revoked_at is None and (key.expires_at is None or key.expires_at > dt.datetime.now(dt.UTC))
 
 
 def _long_ago(time: dt.datetime | None) -> bool:

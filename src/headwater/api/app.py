@@ -212,7 +212,7 @@ def _secret_key(settings: Settings) -> SecretKey:
 async def _access(settings: Settings, database: Database) -> access.Access:
     """Resolve the access settings for this address. Raises NotSecured."""
     closed, sign_in = await access.closed(settings, database), None
-    if settings.access.oidc.issuer:
+    if closed or settings.access.oidc.issuer:
         sign_in = Sessions(settings.access, _secret_key(settings).derive("sessions"))
     return access.Access(
         database,

@@ -1,7 +1,7 @@
-"""Sign-ins: the provider's claims become a role, stored in a signed cookie.
+"""Sign-ins: the provider's claims, or an API key, become a role, stored in a signed cookie.
 
 The cookie holds name, role and end, signed with a secret that all servers over one database share. It cannot be forged or prolonged. The server
-does not store it: a session lasts until its end, or until the secret is replaced.
+does not store it: a session lasts until its end, or until the secret is replaced; one that was made with a key, until the key is revoked.
 """
 
 import base64
@@ -13,9 +13,9 @@ from typing import TypeVar
 
 import msgspec
 
-from headwater.api.access import RANK, Actor
+from headwater.api.access import RANK, Actor, SignedIn
 from headwater.api.oidc import Claims, Provider, listed
-from headwater.errors import Forbidden
+from headwater.errors import Forbidden, NotFound
 from headwater.settings import AccessSettings, OidcSettings
 
 SESSION, LOGIN = "headwater_session", "headwater_login"
@@ -24,11 +24,12 @@ T = TypeVar("T")
 
 
 class Session(msgspec.Struct, frozen=True):
-    """The content of the session cookie. `until`: seconds since 1970, as everywhere here."""
+    """The content of the session cookie. `until`: seconds since 1970, as everywhere here. `key`: as in SignedIn; never a key itself."""
 
     name: str
     role: str
     until: float
+    key: str | None = None
 
 
 class Login(msgspec.Struct, frozen=True):
@@ -45,21 +46,31 @@ class Sessions:
     """The part of access for people; `Access.sign_in`."""
 
     def __init__(self, settings: AccessSettings, secret: bytes) -> None:
-        self.provider = Provider(settings.oidc)
+        self.provider = Provider(settings.oidc) if settings.oidc.issuer else None
         self.seconds = settings.session_hours * 3600
         self._settings = settings.oidc
         self._secret = secret
 
-    def of_session(self, cookies: Mapping[str, str]) -> Actor | None:
+    def of_session(self, cookies: Mapping[str, str]) -> SignedIn | None:
         """Return the signed-in user, or None: no cookie, a foreign one, or an expired one."""
         session = self.opened(cookies.get(SESSION, ""), Session)
         if session is None or session.until < time.time() or session.role not in RANK:
             return None
-        return Actor(session.name, session.role, "session")
+        return SignedIn(Actor(session.name, session.role, "session"), session.key)
+
+    def session(self, signed: SignedIn) -> str:
+        """Return the content of the cookie that a person has from now on."""
+        return self.sealed(Session(signed.actor.name, signed.actor.role, time.time() + self.seconds, signed.key))
 
     async def of_token(self, token: str) -> Actor:
         """Return the user of a provider's token. Raises Unauthenticated, Forbidden, ProviderUnavailable."""
-        return self.person(await self.provider.claims_of_token(token), "token")
+        return self.person(await self.of_provider().claims_of_token(token), "token")
+
+    def of_provider(self) -> Provider:
+        """Return the identity provider. Raises NotFound if none is set up."""
+        if self.provider is None:
+            raise NotFound("no identity provider is set up: set HEADWATER_ACCESS__OIDC__ISSUER")
+        return self.provider
 
     def person(self, claims: Claims, via: str) -> Actor:
         """Return the user of verified claims. Raises Forbidden if they have no role."""

@@ -97,7 +97,7 @@ def test_every_route_is_guarded_unless_it_says_anyone(served: Any) -> None:
                     public.add(f"{method} {route.path}")
     assert public == {
         "GET /", "GET /{path:path}", "GET /healthz", "GET /readyz",
-        "GET /auth/login", "GET /auth/callback", "GET /auth/logout", "POST /auth/logout",
+        "POST /auth/key", "GET /auth/login", "GET /auth/callback", "GET /auth/logout", "POST /auth/logout",
     }  # fmt: skip
 
 
@@ -342,3 +342,67 @@ def test_what_the_mode_comes_to_on_an_address(
     else:
         assert run(access.closed(settings, database)) is closed
     assert ("OpenToNetwork" in caplog.text) == (mode == "open" and host == "0.0.0.0")
+
+
+def test_a_person_signs_in_with_a_key_and_out_with_its_end(served: Any, key: Any) -> None:
+    server = served(ROUTES, **KEYS)
+    held = key("read")
+    done = server.ask("POST", "/auth/key", json={"key": f" {held.key} "})
+    assert (done.status_code, done.json()["name"]) == (200, held.name), done.text
+    (cookie,) = done.headers.get_list("set-cookie")
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    assert held.key not in cookie
+    me = server.get("/auth/me").json()
+    assert (me["name"], me["role"], me["via"], me["login"], me["logout"]) == (
+        held.name, "read", "session", None, "auth/logout",
+    )  # fmt: skip
+    assert server.get("/api/v2/status").status_code == 200
+    assert server.ask("PUT", "/api/v2/things/a").status_code == 403
+    assert server.ask("DELETE", f"/api/v2/admin/keys/{held.id}", ADMIN).status_code < 300
+    waiting_until = time.monotonic() + 10
+    while server.get("/api/v2/status").status_code == 200 and time.monotonic() < waiting_until:
+        time.sleep(0.2)
+    assert server.get("/api/v2/status").status_code == 401
+
+
+def test_a_session_of_the_admin_key_ends_when_that_key_is_replaced(served: Any) -> None:
+    server = served(ROUTES, **KEYS)
+    assert server.ask("POST", "/auth/key", json={"key": ADMIN}).status_code == 200
+    assert server.get("/api/v2/admin/keys").status_code == 200
+    cookies = dict(server.http.cookies)
+    other = served(ROUTES, access={"mode": "keys", "admin_key": "another-admin-key-of-the-tests"})
+    other.http.cookies.update(cookies)
+    assert other.get("/api/v2/status").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status"),
+    [
+        ({"key": "hw_unknown"}, {}, 401),
+        ({"key": "not a key"}, {}, 401),
+        ({"key": ""}, {}, 401),
+        ({"key": "a.b.c"}, {}, 401),
+        ({}, {}, 400),
+        ({"key": ADMIN}, {"sec-fetch-site": "cross-site"}, 403),
+        ({"key": ADMIN}, {"origin": "https://elsewhere.example"}, 403),
+    ],
+)
+def test_no_session_without_a_key_of_this_server_and_from_its_own_page(
+    served: Any, body: dict[str, str], headers: dict[str, str], status: int
+) -> None:
+    server = served(ROUTES, **KEYS)
+    reply = server.ask("POST", "/auth/key", json=body, headers=headers)
+    assert reply.status_code == status, reply.text
+    assert "set-cookie" not in reply.headers
+    assert ADMIN not in reply.text
+
+
+def test_a_token_of_no_provider_is_an_unknown_key(served: Any) -> None:
+    server = served(ROUTES, **KEYS)
+    reply = server.get("/api/v2/status", "aaaa.bbbb.cccc")
+    assert (reply.status_code, reply.json()["code"]) == (401, "unauthenticated")
+
+
+def test_an_open_server_has_nothing_to_sign_in_to(served: Any) -> None:
+    assert served(ROUTES).ask("POST", "/auth/key", json={"key": ADMIN}).status_code == 404

@@ -2268,6 +2268,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/auth/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** SignInWithKey */
+        post: operations["AuthKeySignInWithKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -5942,6 +5959,10 @@ export interface components {
             unknown: string[];
             notes: string[];
         };
+        /** WithKey */
+        WithKey: {
+            key: string;
+        };
         /** Work */
         Work: {
             state: string;
@@ -6995,6 +7016,7 @@ export type WayEdge = components['schemas']['WayEdge'];
 export type WayNode = components['schemas']['WayNode'];
 export type WhatIf = components['schemas']['WhatIf'];
 export type Why = components['schemas']['Why'];
+export type WithKey = components['schemas']['WithKey'];
 export type Work = components['schemas']['Work'];
 export type WouldSend = components['schemas']['WouldSend'];
 export type WrittenVersion = components['schemas']['WrittenVersion'];
@@ -11081,6 +11103,30 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+        };
+    };
+    AuthKeySignInWithKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WithKey"];
+            };
+        };
         responses: {
             /** @description Request fulfilled, document follows */
             200: {

@@ -2,11 +2,12 @@
 import { MantineProvider } from "@mantine/core";
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
-import { queryClient, useAsk, useSignIn } from "../api/queries.ts";
+import { queryClient, useAsk, useMe } from "../api/queries.ts";
 import { followStale } from "../api/stale.ts";
 import { isEmbedded, mayEmbed, unframed } from "../embedded.ts";
 import { mantineTheme, useTheme } from "../theme.ts";
 import { AsOf } from "./as-of.tsx";
+import { Gate } from "./gate.tsx";
 import { Icon } from "./icon.tsx";
 import { Rail } from "./rail.tsx";
 import { SaveView } from "./save-view.tsx";
@@ -46,7 +47,6 @@ function Embedded() {
 
 function Frame({ theme, toggle }: ReturnType<typeof useTheme>) {
   const status = useAsk("/api/v2/status");
-  const signIn = useSignIn(status.error);
   const [searching, setSearching] = useState(false);
   const [helping, setHelping] = useState(false);
   const [hears, setHears] = useState(true);
@@ -85,7 +85,7 @@ function Frame({ theme, toggle }: ReturnType<typeof useTheme>) {
             <SaveView />
             <AsOf />
             <Zone />
-            {signIn.data && <a href={signIn.data}>Sign in</a>}
+            <Me />
             <button type="button" className="icon-button" onClick={toggle} aria-label={other} title={other}>
               <Icon name={theme === "dark" ? "sun" : "moon"} />
             </button>
@@ -94,7 +94,11 @@ function Frame({ theme, toggle }: ReturnType<typeof useTheme>) {
         <Rail />
         <div className="content" id="content" tabIndex={-1}>
           <Progress />
-          <Outlet />
+          {status.data === undefined && status.error ? (
+            <Gate error={status.error} retry={() => void status.refetch()} />
+          ) : (
+            <Outlet />
+          )}
         </div>
       </div>
       <Suspense fallback={null}>
@@ -115,6 +119,17 @@ function Zone() {
       title={zone === "local" ? "Times are in your zone. Show UTC." : "Times are in UTC. Show your own zone."}
     >
       {zone === "local" ? "Local" : "UTC"}
+    </Link>
+  );
+}
+
+/** Who is signed in, leading to what they may do and to the way out; nothing on an open server. */
+function Me() {
+  const me = useMe();
+  if (!me.data || me.data.via === "open") return null;
+  return (
+    <Link className="button quiet me" to="/settings/{-$tab}" title={`${me.data.name}, ${me.data.role}`}>
+      {me.data.name}
     </Link>
   );
 }

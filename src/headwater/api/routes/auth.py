@@ -1,4 +1,4 @@
-"""`/auth`: people sign in with the identity provider, see their identity, and sign out.
+"""`/auth`: people sign in with the identity provider or with an API key, see their identity, and sign out.
 
 A sign-in is bound to the browser that began it (`state`, `nonce` and the PKCE verifier are in a signed cookie). It redirects only to paths of
 this server.
@@ -10,15 +10,17 @@ import time
 from typing import Any
 
 import msgspec
-from litestar import Request, Router, get, route
+from litestar import Request, Router, get, post, route
 from litestar.datastructures import Cookie, State
 from litestar.enums import HttpMethod
-from litestar.params import FromQuery
-from litestar.response import Redirect
+from litestar.params import FromQuery, JSONBody
+from litestar.response import Redirect, Response
 
-from headwater.api.access import Access
-from headwater.api.sessions import LOGIN, LOGIN_SECONDS, SESSION, Login, Session, Sessions
+from headwater.api.access import Access, SignedIn
+from headwater.api.sessions import LOGIN, LOGIN_SECONDS, SESSION, Login, Sessions
 from headwater.errors import NotFound, SignInFailed, Unauthenticated
+
+_LOGOUT = "auth/logout"
 
 
 class Me(msgspec.Struct):
@@ -33,14 +35,34 @@ class Me(msgspec.Struct):
 
 @get("/me")
 async def me(request: Request[Any, Any, Any], state: State) -> Me:
-    """Return the caller; 401 for a request without identity, with `detail.login` where people may sign in."""
+    """Return the caller; 401 for a request without identity, with `detail.login` where the identity provider signs people in."""
     access: Access = state.access
-    login = "auth/login" if access.sign_in else None
+    provided = isinstance(access.sign_in, Sessions) and access.sign_in.provider is not None
+    login = "auth/login" if provided else None
     try:
         actor = await access.actor(request)
     except Unauthenticated as error:
         raise Unauthenticated(error.message, **error.detail, login=login) from error
-    return Me(actor.name, actor.role, actor.via, login, "auth/logout" if actor.via == "session" else None)
+    return Me(actor.name, actor.role, actor.via, login, _LOGOUT if actor.via == "session" else None)
+
+
+class WithKey(msgspec.Struct, forbid_unknown_fields=True):
+    """An API key, or the server's admin key."""
+
+    key: str
+
+
+@post("/key", status_code=200, opt={"role": "anyone", "audit": False})
+async def sign_in_with_key(request: Request[Any, Any, Any], state: State, data: JSONBody[WithKey]) -> Response[Me]:
+    """Exchange a key for a session of this browser, which ends with the key. Unauthenticated for a key that is none."""
+    access: Access = state.access
+    # A page of another site must not sign a person in as someone else.
+    access.refuse_other_sites(request)
+    if not isinstance(access.sign_in, Sessions):
+        raise NotFound("this server is open: there is nothing to sign in to")
+    signed = await access.of_key(data.key.strip())
+    cookie = _cookie(request, state, SESSION, access.sign_in.session(signed), int(access.sign_in.seconds))
+    return Response(Me(signed.actor.name, signed.actor.role, "session", None, _LOGOUT), cookies=[cookie])
 
 
 @get("/login", status_code=303)
@@ -51,7 +73,7 @@ async def login(request: Request[Any, Any, Any], state: State, to: FromQuery[str
         secrets.token_urlsafe(24), secrets.token_urlsafe(24), secrets.token_urlsafe(48), _own(to, state),
         time.time() + LOGIN_SECONDS,
     )  # fmt: skip
-    address = await sessions.provider.login_address(
+    address = await sessions.of_provider().login_address(
         redirect=_address(request, state), state=begun.state, nonce=begun.nonce, verifier=begun.verifier
     )
     return _away(address, _cookie(request, state, LOGIN, sessions.sealed(begun), LOGIN_SECONDS, "/auth"))
@@ -75,11 +97,11 @@ async def callback(
         raise SignInFailed(
             f"the identity provider refused the sign-in: {(error_description or error or 'it sent no code')[:300]}. Sign in again"
         )
-    claims = await sessions.provider.claims_of_code(
+    claims = await sessions.of_provider().claims_of_code(
         code, redirect=_address(request, state), nonce=begun.nonce, verifier=begun.verifier
     )
     actor = sessions.person(claims, "session")
-    session = sessions.sealed(Session(actor.name, actor.role, time.time() + sessions.seconds))
+    session = sessions.session(SignedIn(actor, None))
     return _away(
         begun.to,
         _cookie(request, state, SESSION, session, int(sessions.seconds)),
@@ -142,4 +164,6 @@ def _away(address: str, *cookies: Cookie) -> Redirect:
     return Redirect(address, status_code=303, cookies=list(cookies), headers={"cache-control": "no-store"})
 
 
-router = Router("/auth", route_handlers=[me, login, callback, logout], opt={"role": "anyone"}, tags=["Signing in"])
+router = Router(
+    "/auth", route_handlers=[me, sign_in_with_key, login, callback, logout], opt={"role": "anyone"}, tags=["Signing in"]
+)

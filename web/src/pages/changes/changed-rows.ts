@@ -1,5 +1,5 @@
 // Rows of what appeared and what went, narrowed and paged as the address says. Pure.
-import { PAGE } from "../../parts/table.tsx";
+import { PAGE } from "../../search-params.ts";
 
 export const CHANGES = ["appeared", "went"] as const;
 export type Change = (typeof CHANGES)[number];
