@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
 import { openBrowser, pageTests, settled } from "./browser.mjs";
-import { flights, send } from "./seed.mjs";
+import { fan, flights, send } from "./seed.mjs";
 import { serve } from "./server.mjs";
 
 let browser;
 let server;
 before(async () => {
   browser = await openBrowser();
-  server = await serve((url) => send(url, flights()));
+  server = await serve((url) => send(url, [...flights(), ...fan(150)]));
 });
 after(async () => {
   await browser?.close();
@@ -81,5 +81,24 @@ describe("what a click makes the page do", () => {
     // A link looks at each new address whether it leads there; nothing else of the frame depends on it.
     assert.ok(of("top") <= 4, `${of("top")} components of the bar were drawn`);
     assert.ok(of("rail") <= 4, `${of("rail")} components of the rail were drawn`);
+  });
+
+  onPage("a node with many readers opens as a card for those that are alike", async (page, open) => {
+    await open("lineage/dataset:grid:fan.hub?depth=0");
+    await settled(page);
+    await page.getByRole("button", { name: "One step more", exact: true }).first().click();
+    await page.locator(".card.is-bundle").nth(1).waitFor();
+    assert.equal(await page.locator(".graph").getAttribute("data-nodes"), "3");
+    await page.getByText("300 nodes that are alike are 2 cards.").waitFor();
+    // What a card stands for is found by its name, and listed beside the drawing.
+    await page.getByLabel("Find in the graph").fill("reader_77");
+    await page.keyboard.press("Enter");
+    await page.getByText("1 node of").waitFor();
+    await page.locator(".card.is-bundle .card-head").first().click();
+    await page.locator(".inspector").getByText("150 members").waitFor();
+    await page.getByRole("button", { name: "Open the bundle" }).click();
+    await page.waitForFunction(() => document.querySelector(".graph")?.dataset.nodes === "152");
+    await page.getByRole("button", { name: "Draw them as one card" }).click();
+    await page.waitForFunction(() => document.querySelector(".graph")?.dataset.nodes === "3");
   });
 });

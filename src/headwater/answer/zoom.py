@@ -143,6 +143,8 @@ async def _of_names(
             asked = msgspec.structs.replace(asked, columns=True, field=subject.column)
         if shape.plain:
             return await lineage.lineage(database, asked)
+        if question.bundle:
+            raise InvalidQuestion("bundle cannot be combined with a filter, collapse or group", parameter="bundle")
         return await view.view(database, asked, shape)
     end = target.node if target.type == "COLUMN" and target.node else target.id
     way = paths.Question(

@@ -61,7 +61,7 @@ _WITH_BODY = {
 # A plain lineage has none of what a view of it adds.
 _ADDED_BY_VIEW = {
     kind.__name__: set(kind.__struct_fields__) - set(plain.__struct_fields__)
-    for kind, plain in ((view.View, lineage_answer.Lineage), (view.DrawnEdge, lineage_answer.AnswerEdge))
+    for kind, plain in ((view.View, lineage_answer.Lineage), (lineage_answer.DrawnEdge, lineage_answer.AnswerEdge))
 }
 
 

@@ -289,3 +289,68 @@ def test_one_moment_of_the_database_answers(client: Any, monkeypatch: pytest.Mon
     monkeypatch.setattr(Database, "snapshot", counted)
     ask(client, "dataset:file:/3", type="dataset", collapse="parent")
     assert opened == ["snapshot"]
+
+
+def fan(client: Any, readers: int) -> None:
+    """A table that many jobs read, each of which writes one of its own, and two of them one together."""
+    send(
+        client,
+        run_event("COMPLETE", 1, "load", ["/raw"], ["/hub"]),
+        *(
+            run_event("COMPLETE", 10 + i, f"read_{i}", ["/hub"], [f"/out_{i}", *(["/both"] if i < 2 else [])])
+            for i in range(readers)
+        ),
+    )
+
+
+def test_many_alike_are_one_bundle_and_nothing_is_lost(client: Any) -> None:
+    fan(client, 6)
+    whole = ask(client, "dataset:file:/hub")
+    bundled = ask(client, "dataset:file:/hub", bundle=3)
+    assert names(bundled) == {"/raw", "load", "/hub", "/both"}
+    jobs, outs = sorted(bundled["bundles"], key=lambda one: str(one["kind"]), reverse=True)
+    assert (jobs["kind"], jobs["label"], jobs["count"], jobs["hop"]) == ("JOB", "read_…", 6, 1)
+    assert (outs["kind"], outs["label"], outs["count"], outs["hop"]) == ("DATASET", "/out_…", 6, 1)
+    shown = {n["id"] for n in bundled["nodes"]} | {*jobs["members"], *outs["members"]}
+    assert shown == {n["id"] for n in whole["nodes"]}
+    assert sum(e.get("count", 1) for e in bundled["edges"]) == len(whole["edges"])
+    drawn = {(e["source"], e["target"]): e["count"] for e in bundled["edges"] if "count" in e}
+    assert drawn == {
+        ("dataset:file:/hub", jobs["id"]): 6,
+        (jobs["id"], outs["id"]): 6,
+        (jobs["id"], "dataset:file:/both"): 2,
+    }
+    assert bundled["hidden"] == whole["hidden"]
+
+
+def test_a_bundle_that_is_opened_shows_its_members_and_keeps_what_is_beyond(client: Any) -> None:
+    fan(client, 6)
+    jobs = next(one for one in ask(client, "dataset:file:/hub", bundle=3)["bundles"] if one["kind"] == "JOB")
+    opened = ask(client, "dataset:file:/hub", bundle=3, opened=[jobs["id"]])
+    assert {f"read_{i}" for i in range(6)} < names(opened)
+    assert {(one["kind"], one["is_open"], one["count"]) for one in opened["bundles"]} == {
+        ("JOB", True, 6),
+        ("DATASET", False, 6),
+    }
+    # It keeps its id when another reader comes.
+    fan(client, 7)
+    again = ask(client, "dataset:file:/hub", bundle=3, opened=[jobs["id"]])
+    assert next(one for one in again["bundles"] if one["kind"] == "JOB")["is_open"]
+
+
+def test_a_bundle_counts_what_lies_beyond_its_members(client: Any) -> None:
+    fan(client, 6)
+    near = ask(client, "dataset:file:/raw", depth=1)
+    assert near["bundles"] == []
+    far = ask(client, "dataset:file:/both", depth=1, bundle=1)
+    (jobs,) = far["bundles"]
+    assert (jobs["count"], jobs["hidden_upstream"], jobs["hidden_downstream"]) == (2, 0, 0)
+    # The limit of nodes is for those that are drawn.
+    few = ask(client, "dataset:file:/hub", bundle=3, max_nodes=4)
+    assert few["hidden"]["nodes"] == 0
+    assert len(few["nodes"]) == 4
+
+
+def test_a_bundle_is_refused_beside_a_filter(client: Any) -> None:
+    fan(client, 2)
+    assert client.get("/api/v2/lineage", node="dataset:file:/hub", bundle=3, group="namespace").status_code == 400

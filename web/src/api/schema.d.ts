@@ -2562,6 +2562,21 @@ export interface components {
             changes: components["schemas"]["model_json_diff_Change"][] | null;
             change_count: number | null;
         };
+        /** Bundle */
+        Bundle: {
+            id: string;
+            kind: string;
+            label: string;
+            count: number;
+            members: string[];
+            hop: number;
+            /** @default false */
+            is_open: boolean;
+            /** @default 0 */
+            hidden_upstream: number;
+            /** @default 0 */
+            hidden_downstream: number;
+        };
         /** Candidate */
         Candidate: {
             id: string;
@@ -5810,6 +5825,7 @@ export interface components {
             candidates: components["schemas"]["FoundObject"][];
             paths: string[][];
             notes: string[];
+            bundles: components["schemas"]["Bundle"][];
             filtered?: components["schemas"]["Filtered"] | null;
             collapsed?: components["schemas"]["Collapsed"][];
             group?: string | null;
@@ -6663,6 +6679,7 @@ export type Blame = components['schemas']['Blame'];
 export type Blamed = components['schemas']['Blamed'];
 export type Blocked = components['schemas']['Blocked'];
 export type Body = components['schemas']['Body'];
+export type Bundle = components['schemas']['Bundle'];
 export type Candidate = components['schemas']['Candidate'];
 export type CarryingColumn = components['schemas']['CarryingColumn'];
 export type Cause = components['schemas']['Cause'];
@@ -7110,6 +7127,10 @@ export interface operations {
                 group?: string | null;
                 /** @description Repeatable; one match is enough. */
                 hide?: string[] | null;
+                /** @description Draw more than so many nodes that are alike as one; 0: never. Not with a filter. */
+                bundle?: number;
+                /** @description Bundles whose members are nodes of their own. */
+                opened?: string[] | null;
             };
             header?: never;
             path?: never;

@@ -52,7 +52,7 @@ export const NodeCard = memo(function NodeCard(props: Props) {
   if (props.traced) classes.push("is-traced");
   const state = node.state ? `, last run ${STATE_WORDS[node.state]}` : "";
   const unfold =
-    node.word === "group"
+    node.word === "group" || node.word === "bundle"
       ? `Open the ${node.folded} of ${node.label}`
       : `Unfold the ${node.folded} jobs of ${node.label}`;
   return (

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 import msgspec
 
 from headwater.answer.lineage import inferred, node
+from headwater.answer.lineage.bundles import Bundled
 from headwater.answer.lineage.find import node_row
 from headwater.answer.lineage.lineage_answer import (
     AnswerColumnEdge,
@@ -39,7 +40,10 @@ _MOST_COUNTED = 20_000
 
 
 class Question(msgspec.Struct, frozen=True):
-    """`depth` counts hops from dataset to dataset; `field` narrows the answer to what is connected to one column of the start."""
+    """`depth` counts hops from dataset to dataset; `field` narrows the answer to what is connected to one column of the start.
+
+    `bundle`: more than so many nodes that are alike are drawn as one (0: never), but for the bundles that are `opened`.
+    """
 
     node: str
     direction: str = "both"
@@ -48,6 +52,8 @@ class Question(msgspec.Struct, frozen=True):
     field: str | None = None
     max_nodes: int = 2000
     as_of: dt.datetime | None = None
+    bundle: int = 0
+    opened: tuple[str, ...] = ()
 
 
 class Walk:
@@ -66,6 +72,7 @@ class Walk:
         self.most = self.reach
         self.uncounted = False
         self.left_out: set[uuid.UUID] = set()
+        self.bundled: Collection[uuid.UUID] = ()
 
     def enter(self, id_: uuid.UUID, hop: int) -> None:
         """Add the node to the answer, unless it is there already or more than `most` were met."""
@@ -141,6 +148,19 @@ class Walk:
         if edge.job in self.hops and edge.dataset in self.hops:
             self.edges[edge.dataset, edge.job, edge.direction] = edge
 
+    def leave_out(self, bundled: Collection[uuid.UUID]) -> None:
+        """Take nodes out that are shown in a bundle: they are no part of the walk any more, and not hidden either."""
+        self.bundled = bundled
+        if not bundled:
+            return
+        self.hops = {id_: hop for id_, hop in self.hops.items() if id_ not in bundled}
+        self.edges = {
+            key: edge for key, edge in self.edges.items() if edge.source in self.hops and edge.target in self.hops
+        }
+
+    def is_hidden(self, id_: uuid.UUID) -> bool:
+        return id_ not in self.hops and id_ not in self.bundled
+
     def cut(self) -> None:
         """Leave out what is farthest from the start, down to `max_nodes`; nodes beside it have it as hidden."""
         if len(self.hops) <= self.question.max_nodes:
@@ -196,6 +216,10 @@ async def lineage_in(connection: Connection, question: Question) -> Lineage:
     for direction in ("upstream", "downstream"):
         if question.direction in {"both", direction}:
             await walk.go(direction, set(datasets), set(jobs))
+    bundled = Bundled()
+    if question.bundle and question.field is None:
+        await bundled.find(connection, walk.hops, walk.edges.values(), question.bundle, question.opened)
+    walk.leave_out(bundled.of.keys())
     walk.cut()
     columns = await _columns(walk) if question.columns or question.field else []
     if question.field is not None:
@@ -205,7 +229,12 @@ async def lineage_in(connection: Connection, question: Question) -> Lineage:
     nodes = {id_: one for id_, one in nodes.items() if id_ not in merged}
     columns = [msgspec.structs.replace(one, job=merged.get(one.job, one.job)) for one in columns]
     levels = await inferred.sql_levels(connection, {edge.job for edge in walk.edges.values() if edge.parsed}, moment)
-    return _answer(question, row, walk, nodes, columns, levels)
+    answer = _answer(question, row, walk, nodes, columns, levels)
+    if bundled.bundles:
+        bundled.count_beyond(walk.beyond, walk.hops.keys())
+        answer.bundles = bundled.bundles
+        answer.edges += bundled.edges({id_: one.id for id_, one in nodes.items()})
+    return answer
 
 
 def check_reach(direction: str, depth: int, most: int = 100) -> None:
@@ -279,9 +308,11 @@ def _answer(
 ) -> Lineage:
     for id_, found in nodes.items():
         found.hop = walk.hops[id_]
-        found.hidden_upstream = sum(other not in walk.hops for other in walk.beyond["upstream"].get(id_, ()))
-        found.hidden_downstream = sum(other not in walk.hops for other in walk.beyond["downstream"].get(id_, ()))
-    hidden = {other for side in walk.beyond.values() for some in side.values() for other in some} - walk.hops.keys()
+        found.hidden_upstream = sum(map(walk.is_hidden, walk.beyond["upstream"].get(id_, ())))
+        found.hidden_downstream = sum(map(walk.is_hidden, walk.beyond["downstream"].get(id_, ())))
+    hidden = {
+        other for side in walk.beyond.values() for some in side.values() for other in some if walk.is_hidden(other)
+    }
     reason = (
         f"max_nodes={question.max_nodes} reached"
         if walk.left_out

@@ -66,6 +66,29 @@ class AnswerEdge(msgspec.Struct, gc=False):
     intermittent: bool = False
 
 
+class DrawnEdge(AnswerEdge):
+    """`count`: edges drawn as this one. `via`: nodes that are not shown, on the shortest way it stands for."""
+
+    count: int = 1
+    via: int = 0
+
+
+class Bundle(msgspec.Struct):
+    """Many nodes that are alike, drawn as one: of one `kind` (DATASET or JOB), as many hops away, beyond the same nodes. `label`: what their names
+    begin with, or the job that all are part of. `members`: their node ids. `is_open`: they are among the nodes of the answer, one by one.
+    """
+
+    id: str
+    kind: str
+    label: str
+    count: int
+    members: list[str]
+    hop: int
+    is_open: bool = False
+    hidden_upstream: int = 0
+    hidden_downstream: int = 0
+
+
 class Skipped(msgspec.Struct):
     """A content that a step skipped, because this run had imported it."""
 
@@ -180,7 +203,8 @@ class Lineage(msgspec.Struct):
     """`subject`: what the question was taken to be about; null if it could be any of `candidates`. `root` is the first of `roots`; empty
     where there is none.
 
-    `paths`: with `to`, the ways there, by node ids along the flow of the data. `notes`: what else there is to know, in words.
+    `paths`: with `to`, the ways there, by node ids along the flow of the data. `notes`: what else there is to know, in words. `bundles`: with
+    `bundle`, nodes drawn as one; edges lead to and from them.
     """
 
     root: str
@@ -196,6 +220,7 @@ class Lineage(msgspec.Struct):
     candidates: list[FoundObject] = []
     paths: list[list[str]] = []
     notes: list[str] = []
+    bundles: list[Bundle] = []
 
     def named_nodes(self) -> list[node.Node]:
         """The datasets and jobs of the answer."""

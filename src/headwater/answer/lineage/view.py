@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 import msgspec
 
 from headwater.answer.lineage import lineage, node
-from headwater.answer.lineage.lineage_answer import AnswerColumnEdge, AnswerEdge, Lineage
+from headwater.answer.lineage.lineage_answer import AnswerColumnEdge, DrawnEdge, Lineage
 from headwater.answer.people.people import Owner, Words
 from headwater.errors import InvalidQuestion
 from headwater.graph.explicit import feeds
@@ -60,13 +60,6 @@ class Shape(msgspec.Struct, frozen=True):
     def plain(self) -> bool:
         """True if there is nothing to do."""
         return self == Shape()
-
-
-class DrawnEdge(AnswerEdge):
-    """`count`: edges drawn as this one. `via`: nodes that are not shown, on the shortest way it stands for."""
-
-    count: int = 1
-    via: int = 0
 
 
 class Collapsed(msgspec.Struct):

@@ -24,7 +24,7 @@ import { GroupDetails } from "./group-details.tsx";
 import { Inspector } from "./inspector.tsx";
 import { Notices } from "./notices.tsx";
 import { Twin } from "./twin.tsx";
-import { useLineageView } from "./use-lineage.ts";
+import { isBundle, useLineageView } from "./use-lineage.ts";
 
 type Search = ReturnType<typeof lineageSearch>;
 export type Patch = (patch: Search, replace?: boolean) => void;
@@ -105,8 +105,8 @@ export function LineagePage() {
   const start = useCallback(
     (id: string) => {
       const now = latest.current;
-      // A group is no start: it is opened.
-      if (now.grouped?.inside.has(id)) return change({ open: [...now.state.open, id] });
+      // A group or a bundle is no start: it is opened.
+      if (now.grouped?.inside.has(id) || isBundle(id)) return change({ open: [...now.state.open, id] });
       const record = now.data?.nodes.find((one) => one.id === id);
       const node = record && isRecord(record) ? askFor(record) : id;
       if (node === null) return;
@@ -146,7 +146,7 @@ export function LineagePage() {
     (id: string) => {
       const open = new Set(latest.current.state.open);
       const { folded, grouped } = latest.current;
-      const inside = folded?.inside.has(id) || grouped?.inside.has(id);
+      const inside = folded?.inside.has(id) || grouped?.inside.has(id) || isBundle(id);
       if (inside) open.add(id);
       else open.delete(id);
       change({ open: open.size ? [...open] : undefined });
@@ -208,6 +208,7 @@ export function LineagePage() {
     [answer],
   );
   const record = lineage.data?.nodes.find((node) => node.id === state.selected);
+  const bundle = answer?.bundles.find((one) => one.id === state.selected && !one.is_open);
   const isStart = lineage.data?.roots.includes(state.selected ?? "") ?? false;
   const own = state.node.startsWith("job:") ? "/jobs/$id/{-$tab}" : "/datasets/$id/{-$tab}";
 
@@ -301,8 +302,19 @@ export function LineagePage() {
         <GroupDetails
           id={state.selected}
           members={grouped.inside.get(state.selected)!}
+          word="group"
           title={graph?.nodes.find((node) => node.id === state.selected)?.title ?? state.selected}
           open={() => fold(state.selected!)}
+          close={() => change({ selected: undefined })}
+        />
+      )}
+      {bundle && (
+        <GroupDetails
+          id={bundle.id}
+          word="bundle"
+          members={bundle.members}
+          title={graph?.nodes.find((node) => node.id === bundle.id)?.title ?? bundle.label}
+          open={() => fold(bundle.id)}
           close={() => change({ selected: undefined })}
         />
       )}

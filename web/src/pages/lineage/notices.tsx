@@ -4,7 +4,7 @@ import { count, exact, plural } from "../../format.ts";
 import { MOST_NODES } from "../../search-params.ts";
 import type { SelectableNode } from "./selection.ts";
 import type { Patch, State } from "./lineage-page.tsx";
-import type { useLineageView } from "./use-lineage.ts";
+import { isBundle, type useLineageView } from "./use-lineage.ts";
 
 type Shown = ReturnType<typeof useLineageView>;
 
@@ -13,6 +13,8 @@ export function Notices({ shown, state, change }: { shown: Shown; state: State; 
   if (!answer) return null;
   // Of single runs nodes and edges are counted as they are drawn.
   const edges = records ? (lineage.data?.edges ?? []) : answer.edges;
+  const closed = answer.bundles.filter((one) => !one.is_open);
+  const openBundles = answer.bundles.filter((one) => one.is_open);
   const lines = [
     lineage.error && (
       <p role="alert" key="error">
@@ -50,6 +52,31 @@ export function Notices({ shown, state, change }: { shown: Shown; state: State; 
       </p>
     ),
     ...(records ? (lineage.data?.notes ?? []) : []).map((note) => <p key={note}>{note}</p>),
+    closed.length > 0 && (
+      <p key="bundles">
+        {plural(members(closed), "node")} that are alike{" "}
+        {closed.length === 1 ? "is one card" : `are ${count(closed.length)} cards`}.{" "}
+        <button
+          type="button"
+          className="plain"
+          onClick={() => change({ open: [...state.open, ...closed.map((one) => one.id)] })}
+        >
+          Open {closed.length === 1 ? "it" : "them"}
+        </button>
+      </p>
+    ),
+    openBundles.length > 0 && (
+      <p key="open-bundles">
+        {plural(members(openBundles), "node")} that are alike are shown one by one.{" "}
+        <button
+          type="button"
+          className="plain"
+          onClick={() => change({ open: state.open.filter((id) => !isBundle(id)), selected: undefined })}
+        >
+          Draw them as {openBundles.length === 1 ? "one card" : `${count(openBundles.length)} cards`}
+        </button>
+      </p>
+    ),
     grouped && grouped.opened.length > 0 && (
       <p key="groups">
         {plural(grouped.opened.length, "group is", "groups are")} open.{" "}
@@ -80,6 +107,8 @@ export function Notices({ shown, state, change }: { shown: Shown; state: State; 
     </div>
   );
 }
+
+const members = (bundles: readonly { count: number }[]) => bundles.reduce((sum, one) => sum + one.count, 0);
 
 function changed(changes: ReadonlyMap<string, string>, what: string) {
   const by = (word: string) => [...changes.values()].filter((change) => change === word).length;

@@ -6,6 +6,8 @@ export interface SelectableNode extends GraphNode {
   namespace: string;
   parent: string | null;
   owners: readonly string[];
+  /** The ids of those that it stands for; absent: itself alone. */
+  members?: readonly string[];
 }
 
 interface Term {
@@ -48,7 +50,11 @@ function matches(node: SelectableNode, { key, text }: Term): boolean {
   if (key === "namespace") return node.namespace.toLowerCase().includes(text);
   if (key === "state") return (node.state ?? "").toLowerCase() === text;
   if (key === "column") return node.fields.some((field) => field.name.toLowerCase() === text);
-  return node.title.toLowerCase().includes(text) || node.label.toLowerCase().includes(text);
+  return (
+    node.title.toLowerCase().includes(text) ||
+    node.label.toLowerCase().includes(text) ||
+    (node.members?.some((id) => id.toLowerCase().includes(text)) ?? false)
+  );
 }
 
 /** The nodes that all terms select; null without a term. */

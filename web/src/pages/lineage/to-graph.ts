@@ -23,7 +23,10 @@ export function graphOf(
   const names = distinguish(folded.nodes);
   return {
     root: answer.root,
-    nodes: folded.nodes.map((node) => drawn(node, names.get(node.id) ?? node.label, folded, lens)),
+    nodes: [
+      ...folded.nodes.map((node) => drawn(node, names.get(node.id) ?? node.label, folded, lens)),
+      ...answer.bundles.filter((bundle) => !bundle.is_open).map(bundleNode),
+    ],
     edges: folded.edges.map((edge) => ({
       source: edge.source,
       target: edge.target,
@@ -40,6 +43,33 @@ export function graphOf(
       job: edge.job,
       indirect: edge.transformations.length > 0 && edge.transformations.every((t) => t.type === "INDIRECT"),
     })),
+  };
+}
+
+/** Many that are alike, as one card with their number. */
+function bundleNode(bundle: LineageAnswer["bundles"][number]): SelectableNode {
+  const kind = bundle.kind === "JOB" ? "job" : "dataset";
+  const counted = plural(bundle.count, kind);
+  return {
+    id: bundle.id,
+    kind,
+    word: "bundle",
+    namespace: "",
+    parent: null,
+    owners: [],
+    members: bundle.members,
+    label: bundle.label,
+    title: `${counted} that are alike: ${bundle.label}`,
+    detail: counted,
+    fields: [],
+    tags: [],
+    state: null,
+    tint: null,
+    note: null,
+    folded: bundle.count,
+    hop: bundle.hop,
+    hiddenUpstream: bundle.hidden_upstream,
+    hiddenDownstream: bundle.hidden_downstream,
   };
 }
 

@@ -28,13 +28,27 @@ export interface View {
   filter: string;
 }
 
+/** So many that are alike are drawn one by one; more are one card, until it is opened. */
+export const BUNDLE_ABOVE = 100;
+export const isBundle = (id: string) => id.startsWith("bundle:");
 const DISAGREEMENTS = ["in_no_dag", "untold_by_its_job", "never_seen"];
 const NO_CHANGES: ReadonlyMap<string, Change> = new Map();
 
 export function useLineageView(view: View) {
   const { node, direction, depth, columns, nodes: max_nodes } = view;
   const named = isNamed(node);
-  const query = { node, direction, depth, columns: named && (columns || view.lens === "completeness"), max_nodes };
+  // Groups and the comparison of two times look at every node.
+  const bundle = named && !view.group && view.since === null ? BUNDLE_ABOVE : undefined;
+  const opened = bundle && view.open.filter(isBundle);
+  const query = {
+    node,
+    direction,
+    depth,
+    columns: named && (columns || view.lens === "completeness"),
+    max_nodes,
+    bundle,
+    opened,
+  };
   const lineage = useAsk("/api/v2/lineage", { query: { ...query, as_of: view.asOf } }, { keep: true });
   const earlier = useAsk(
     "/api/v2/lineage",

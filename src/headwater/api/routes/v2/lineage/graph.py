@@ -54,9 +54,22 @@ async def get_lineage(
     collapse: Text = "none",
     group: OptionalText = None,
     hide: OneOrMore = None,
+    bundle: Annotated[
+        int,
+        QueryParameter(
+            ge=0,
+            le=100_000,
+            description="Draw more than so many nodes that are alike as one; 0: never. Not with a filter.",
+        ),
+    ] = 0,
+    opened: Annotated[
+        list[str] | None, QueryParameter(description="Bundles whose members are nodes of their own.")
+    ] = None,
 ) -> view.View:
     """Return where something comes from and what depends on it; of datasets and jobs optionally filtered, collapsed or grouped."""
-    question = lineage.Question(node, direction, depth, columns, field, max_nodes, aware(as_of))
+    question = lineage.Question(
+        node, direction, depth, columns, field, max_nodes, aware(as_of), bundle, tuple(opened or ())
+    )
     shape = view.Shape(
         tuple(namespace or ()),
         tuple(tag or ()),
