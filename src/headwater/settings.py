@@ -135,6 +135,7 @@ _ORIGIN = re.compile(r"'self'|https?://[A-Za-z0-9*.-]+(:[0-9]{1,5}|:\*)?|https?:
 class EmbedSettings(BaseModel):
     """The graph and status of datasets in frames of other pages. Off unless `frame_ancestors` is set."""
 
+    badges: bool = Field(False, description="Answer `/badge/NAME.svg`, the state of a dataset, without a key.")
     frame_ancestors: str = Field(
         "", description="Origins whose pages may frame `/embed/…`, separated by spaces. Empty: none, and no such page."
     )

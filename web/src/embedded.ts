@@ -1,4 +1,4 @@
-// Whether the page is in a frame of another one: below `embed/`, where the server lets only the graph and a dataset be shown.
+// Whether the page is in a frame of another one: below `embed/`, where the server lets only the graph, a dataset and the status be shown.
 const root = () => new URL(document.baseURI).pathname;
 
 export const isEmbedded = typeof document !== "undefined" && location.pathname.startsWith(`${root()}embed/`);
@@ -10,4 +10,4 @@ export const basePath = () => (isEmbedded ? `${root()}embed/` : root());
 export const unframed = () => location.href.replace(`${root()}embed/`, root());
 
 /** The paths that may be shown in a frame; api/page.py has the same. */
-export const mayEmbed = (path: string) => /^\/(lineage|datasets)\/./.test(path);
+export const mayEmbed = (path: string) => /^\/((lineage|datasets)\/.|status$)/.test(path);

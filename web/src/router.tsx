@@ -120,6 +120,11 @@ const alert = createRoute({
   path: "/alerts/$id",
   component: lazyRouteComponent(() => import("./pages/alerts/alert-page.tsx"), "AlertPage"),
 });
+const status = createRoute({
+  getParentRoute: under,
+  path: "/status",
+  component: lazyRouteComponent(() => import("./pages/alerts/status-banner.tsx"), "StatusBanner"),
+});
 const group = createRoute({
   getParentRoute: under,
   path: "/groups/$key/$name",
@@ -205,6 +210,7 @@ export const router = createRouter({
     incident,
     alerts,
     alert,
+    status,
     group,
     plans,
     plan,

@@ -54,6 +54,13 @@ describe("a frame of another page", () => {
     assert.equal(out, `${server.url}datasets/${seg(ORDERS.slice(8))}`);
   });
 
+  onPage("shows what is open now", async (page) => {
+    const status = await framed(page, "embed/status");
+    await status.getByText(/incidents?$/).waitFor();
+    assert.ok((await status.getByRole("list", { name: "Open incidents" }).locator("li").count()) > 0);
+    assert.equal(await status.getByRole("navigation", { name: "Main" }).count(), 0);
+  });
+
   for (const [why, path, host] of [
     ["of an origin that is not named", `embed/lineage/${seg(ORDERS)}`, "localhost"],
     ["for what is not below embed/", `lineage/${seg(ORDERS)}`, "127.0.0.1"],

@@ -15,6 +15,7 @@ from litestar import Litestar
 from litestar.datastructures import State
 
 from headwater import telemetry
+from headwater.answer.alerts.badge import BadgeStates
 from headwater.answer.lineage.resident import ResidentGraph
 from headwater.answer.stale import StaleAnswers
 from headwater.answer.status.news import News
@@ -28,7 +29,7 @@ from headwater.api.metrics import Metrics
 from headwater.api.observed import Observed
 from headwater.api.raw_path import RawPath
 from headwater.api.reporting import Reporting
-from headwater.api.routes import auth, health, mcp, v1, v2, v2beta
+from headwater.api.routes import auth, badge, health, mcp, v1, v2, v2beta
 from headwater.api.routes.v2 import history
 from headwater.api.routes.v2.alerts import channels
 from headwater.api.routes.v2.people import admin, listeners
@@ -63,6 +64,7 @@ HANDLERS = (
     health.healthz,
     health.readyz,
     mcp.mcp,
+    badge.badge,
     page.page,
 )
 
@@ -149,6 +151,7 @@ def create_app(settings: Settings) -> Any:
                 "intake": intake,
                 "status": status,
                 "news": News(),
+                "badges": BadgeStates(database),
                 "stale": StaleAnswers(database),
                 "resident": ResidentGraph(database, touched, settings.lineage.resident_mib << 20),
                 "stopping": asyncio.Event(),

@@ -21,8 +21,8 @@ _TYPES = {
     ".png": "image/png", ".woff2": "font/woff2", ".json": "application/json", ".map": "application/json", ".ico": "image/x-icon",
 }  # fmt: skip
 # What other pages may frame: the rest of the page makes changes, which a frame could trick a person into.
-_EMBEDDABLE = ("/embed/lineage/", "/embed/datasets/")
-_NOT_EMBEDDED = "Nothing may be embedded: HEADWATER_EMBED__FRAME_ANCESTORS is not set, or the address is not of a graph or a dataset."
+_EMBEDDABLE = ("/embed/lineage/", "/embed/datasets/", "/embed/status")
+_NOT_EMBEDDED = "Nothing may be embedded: HEADWATER_EMBED__FRAME_ANCESTORS is not set, or the address is not of a graph, a dataset or the status."
 _MISSING = "The page is not built. Run `make web` in a checkout. The API is at /api/v2 and its description at /schema."
 
 

@@ -1,5 +1,6 @@
 """Alerts as a server decides and sends them: by mail and to channels on real sockets, each message once."""
 
+import asyncio
 import datetime as dt
 import json
 import os
@@ -17,6 +18,7 @@ from tests.receiver import Receiver, receiving
 from headwater.answer.alerts import alerts as answers
 from headwater.answer.alerts import live
 from headwater.entities.alerts.rules import RuleFile
+from headwater.errors import DatabaseUnavailable
 from headwater.intake.alerts import acknowledging, channels, rules
 from headwater.intake.alerts.alerter import Alerter, Answers, Question
 from headwater.intake.alerts.sender import Sender
@@ -287,3 +289,22 @@ def test_rules_that_cannot_be_read_stop_neither_intake_nor_messages(
         server.look()
     fail(database, run, "other", 3)
     assert server.send() == 1
+
+
+def test_it_stops_although_a_cancelled_query_raises_an_error(database: Database, run: Any) -> None:
+    apply(database, run, "rules:\n  - {name: f, when: failed, to: ops@example.com}\n")
+
+    async def decide(_question: Question) -> Any:
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            raise DatabaseUnavailable("cancelled") from None
+
+    async def work() -> None:
+        alerter = Alerter(database, Answers(decide, live.find_ended), None, every=0.1)
+        alerter.start()
+        await asyncio.sleep(0.3)
+        async with asyncio.timeout(10):
+            await alerter.stop()
+
+    run(work())

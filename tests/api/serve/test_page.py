@@ -42,6 +42,7 @@ def test_nothing_is_framed_unless_the_setting_names_who_may(
     assert reply.status_code == 200
     assert reply.headers["content-security-policy"].endswith("; frame-ancestors https://wiki.example.com 'self'")
     assert '<base href="../../" />' in reply.text
+    assert "wiki.example.com" in on.get("/embed/status").headers["content-security-policy"]
     for path in ("/", "/lineage/dataset:file:~out", "/settings/keys", "/embed", "/embedded"):
         assert on.get(path).headers["content-security-policy"].endswith(refused), path
     for path in ("/embed/settings/keys", "/embed/lineage/../settings", "/embed/"):

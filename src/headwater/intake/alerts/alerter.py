@@ -54,6 +54,7 @@ class Alerter:
         self._database, self._answers, self._sender, self._every = database, answers, sender, every
         self._trouble: dict[str, str] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._ending = False
 
     def start(self) -> None:
         self._tasks.append(
@@ -66,12 +67,15 @@ class Alerter:
 
     async def stop(self) -> None:
         """Stop. A look is begun again after the next start; messages that were taken are sent when their lease is over."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._ending = True
+        while running := [task for task in self._tasks if not task.done()]:
+            # Cancel repeatedly: a cancelled query may raise a database error, which the loop ignores.
+            for task in running:
+                task.cancel()
+            await asyncio.wait(running, timeout=0.5)
 
     async def _repeat(self, name: str, work: Callable[[], Awaitable[None]], seconds: float) -> None:
-        while True:
+        while not self._ending:
             try:
                 await work()
                 self._trouble.pop(name, None)
