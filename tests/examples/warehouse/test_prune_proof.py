@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1800)
 def test_the_advice_breaks_nothing_of_the_days_that_it_did_not_see(tmp_path: Path) -> None:
     environment = os.environ | {
         "PORT": str(free_port()), "WAREHOUSE_DATA": str(tmp_path / "proof"), "HEADWATER_HOME": str(tmp_path / "home"),

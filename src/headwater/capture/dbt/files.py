@@ -14,7 +14,7 @@ import msgspec
 import yaml
 
 from headwater.capture.dbt.manifest import Relation
-from headwater.capture.dbt.project import DbtProject, Dependent, dialect_of, versioned, view_of
+from headwater.capture.dbt.project import DbtProject, Dependent, dialect_of, digest_of, versioned, view_of
 from headwater.capture.dbt.rendering import Names, called, rendered
 from headwater.columns.catalog import folded_name
 from headwater.columns.project import Text
@@ -110,7 +110,7 @@ class _Files:
             place = self.place(model.path) + (f"[{model.name}]" if model.kind == "snapshot" else "")
             target = folded_name(written[id(model)], self.dialect)
             if model.kind == "seed":
-                texts.append(Text(place, "", target, columns=self.header(model.path)))
+                texts.append(Text(place, "", target, columns=self.header(model.path), rows=digest_of(model.path)))
                 continue
             names = Names(refs, sources, written[id(model)], variables)
             text = rendered(model.text, names)

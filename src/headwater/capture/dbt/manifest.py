@@ -35,6 +35,7 @@ class Manifest:
     """All that dbt knows of a project: what it builds, from what, and who uses it.
 
     `nodes`: models, seeds, snapshots and tests by their unique ids, with sources. `others`: exposures, metrics, semantic models, saved queries.
+    `macros`: the texts of the project's own macros. `written`: texts that dbt read from the project's files, by file, those of disabled models too.
     """
 
     def __init__(self, content: Node) -> None:
@@ -47,6 +48,17 @@ class Manifest:
         metadata = _mapping(content.get("metadata"))
         self.project = str(metadata.get("project_name") or "dbt")
         self.adapter = str(metadata.get("adapter_type") or "")
+        self.macros = [
+            str(node.get("macro_sql"))
+            for node in _group(content, "macros").values()
+            if node.get("package_name") == self.project
+        ]
+        self.written: dict[str, list[str]] = {}
+        off = [node for some in _mapping(content.get("disabled")).values() if isinstance(some, list) for node in some]
+        for node in (*_group(content, "nodes").values(), *_group(content, "macros").values(), *map(_mapping, off)):
+            text = node.get("raw_code", node.get("macro_sql"))
+            if node.get("package_name") == self.project and isinstance(text, str):
+                self.written.setdefault(str(node.get("original_file_path")), []).append(text)
 
     def relation(self, node: Node) -> Relation | None:
         """Return the table or view of a node; None for an ephemeral model, which is none."""
@@ -100,8 +112,11 @@ def check_version(path: Path, content: Any, kind: str, oldest: int, newest: int)
         )
 
 
-def catalog_columns(path: Path) -> Iterator[tuple[Relation, list[str]]]:
-    """Yield each relation of a `catalog.json` with its columns in order. Raises InvalidQuestion for an entry that is not in dbt's format."""
+def catalog_columns(path: Path) -> Iterator[tuple[Relation, dict[str, str]]]:
+    """Yield each relation of a `catalog.json` with its columns in order, and their types.
+
+    Raises InvalidQuestion for an entry that is not in dbt's format.
+    """
     content = read_json(path)
     check_version(path, content, "catalog", 1, 1)
     for group in ("nodes", "sources"):
@@ -110,7 +125,10 @@ def catalog_columns(path: Path) -> Iterator[tuple[Relation, list[str]]]:
                 about = node["metadata"]
                 columns = sorted(node["columns"].values(), key=lambda column: int(column["index"]))
                 parts = (about.get("database"), about["schema"], about["name"])
-                yield tuple(str(part) for part in parts if part), [str(column["name"]) for column in columns]
+                yield (
+                    tuple(str(part) for part in parts if part),
+                    {str(column["name"]): str(column.get("type") or "") for column in columns},
+                )
             except (AttributeError, KeyError, TypeError, ValueError) as error:
                 raise _not_dbt(path, group, key, error) from error
 

@@ -5,6 +5,7 @@ artifacts, snapshots and seeds.
 """
 
 import csv
+import hashlib
 from collections import Counter
 from pathlib import Path
 from typing import Literal
@@ -53,18 +54,19 @@ class DbtProject(msgspec.Struct, frozen=True):
 
     `tables`: columns of relations that dbt's catalog lists. `jobs`: the job of each text, `project.model`; `reads`: what
     each text depends on by dbt's account. `problems`: what could not be read, each with the file and what to do. `reported`: the events that
-    dbt-ol would send of it, where there is a manifest.
+    dbt-ol would send of it, where there is a manifest. `stale`: a file that is not as the manifest has it, "" if there is none.
     """
 
     name: str
     dialect: str
     texts: tuple[Text, ...]
-    tables: dict[str | Relation, list[str]]
+    tables: dict[str | Relation, dict[str, str]]
     jobs: dict[str, str]
     reads: dict[str, tuple[Relation, ...]]
     dependents: tuple[Dependent, ...]
     problems: tuple[str, ...]
     reported: Reported | None = None
+    stale: str = ""
 
 
 def dialect_of(adapter: str) -> str:
@@ -98,6 +100,9 @@ class _Reader:
         self.dependents: list[Dependent] = []
         self.problems: list[str] = []
         self.places: Counter[str] = Counter()
+        self.any_rendered = any(map(self.is_rendered, manifest.nodes.values()))
+        settings = root / "dbt_project.yml"
+        self.shared_source = repr(sorted(manifest.macros)) + (settings.read_text("utf-8") if settings.is_file() else "")
 
     def result(self) -> DbtProject:
         built: dict[Relation, Node] = {}
@@ -122,7 +127,29 @@ class _Reader:
             tuple(self.dependents),
             tuple(self.problems),
             reported,
+            str(Path(self.shown) / stale) if (stale := self.stale_file()) else "",
         )
+
+    def stale_file(self) -> str:
+        """Return a file that is not as dbt read it: another text, gone, or new beside those that dbt read; "" if there is none."""
+        written = self.manifest.written
+        for name, texts in written.items():
+            path = self.root / name
+            if not name.endswith(".sql"):
+                continue
+            try:
+                text = path.read_text(encoding="utf-8-sig")
+            except (OSError, UnicodeDecodeError):
+                return name
+            if any(one.strip().replace("\r\n", "\n") not in text for one in texts):
+                return name
+        folders = {name.partition("/")[0] for name in written}
+        for folder in sorted(folders):
+            for path in sorted((self.root / folder).rglob("*.sql")):
+                name = path.relative_to(self.root).as_posix()
+                if name not in written and path.read_bytes().strip():
+                    return name
+        return ""
 
     def last_run(self) -> LastRun | None:
         try:
@@ -141,7 +168,7 @@ class _Reader:
         if kind in {"model", "snapshot"} and str(node.get("language") or "sql") == "sql":
             self.built(node, kind, place, table, inputs)
         elif kind == "seed":
-            self.texts.append(Text(place, "", table, columns=self.header(node)))
+            self.texts.append(Text(place, "", table, columns=self.header(node), rows=self.rows(node)))
         else:
             called = "python model" if kind == "model" else kind.replace("_", " ")
             self.dependents.append(Dependent(called, str(node["name"]), place, inputs, table))
@@ -149,16 +176,35 @@ class _Reader:
     def built(self, node: Node, kind: str, place: str, table: Relation | None, inputs: tuple[Relation, ...]) -> None:
         config = node["config"]
         text = node.get("compiled_code")
-        if not isinstance(text, str) or not text.strip():
+        if not isinstance(text, str) or not text.strip() or self.is_rendered(node):
             text = rendered(str(node["raw_code"]), self.names(node))
-        elif table is None:  # What reads it has its text as a common table.
+        elif table is None and not self.any_rendered:  # What reads it has its text as a common table.
             return
         if kind == "snapshot":
             text = versioned(text, config)
-        self.texts.append(Text(place, text, table or (f"__dbt__cte__{node['name']}",), view_of(config)))
+        target = table or (f"__dbt__cte__{node['name']}",)
+        self.texts.append(Text(place, text, target, view_of(config), source=self.source_of(node)))
         self.jobs[place] = f"{self.manifest.project}.{node['name']}"
         self.nodes[place] = node
         self.reads[place] = inputs
+
+    def is_rendered(self, node: Node) -> bool:
+        """Return whether the text of a model is read instead of what dbt compiled: of an incremental model dbt compiles another text where its table
+        is there already. Not if it calls macros of a package."""
+        macros = (node.get("depends_on") or {}).get("macros") or ()
+        builtin = ("macro.dbt.", f"macro.dbt_{self.manifest.adapter}.")
+        return "is_incremental" in str(node.get("raw_code")) and all(str(one).startswith(builtin) for one in macros)
+
+    def source_of(self, node: Node) -> str:
+        """Return a digest of all that the project's files say of a model: where it is the same, so is the model, whatever dbt compiled of it."""
+        config = node["config"]
+        parts = (
+            str(node.get("raw_code")),
+            str(config.get("materialized")),
+            str(config.get("vars")),
+            self.shared_source,
+        )
+        return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
     def names(self, node: Node) -> Names:
         """Return what refs and sources of a model that is not compiled stand for: dbt has listed them in its dependencies."""
@@ -216,7 +262,11 @@ class _Reader:
             self.problems.append(f"{path}: the header of this seed cannot be read ({error}); the rest is read")
             return ()
 
-    def tables(self) -> dict[str | Relation, list[str]]:
+    def rows(self, node: Node) -> str:
+        path = self.root / str(node["original_file_path"])
+        return digest_of(path) if str(node.get("package_name")) == self.manifest.project else ""
+
+    def tables(self) -> dict[str | Relation, dict[str, str]]:
         """Return the columns that `catalog.json` beside the manifest lists, if it is there."""
         path = self.path.with_name("catalog.json")
         if not path.is_file():
@@ -226,6 +276,15 @@ class _Reader:
         except InvalidQuestion as error:
             self.problems.append(f"{error.message}; the project is read without it")
             return {}
+
+
+def digest_of(seed: Path) -> str:
+    """Return the digest of a seed's rows; "" if the file cannot be read."""
+    try:
+        with seed.open("rb") as file:
+            return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
+    except OSError:
+        return ""
 
 
 def view_of(config: Node) -> Literal["", "view", "materialized", "ephemeral"]:

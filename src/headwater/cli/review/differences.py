@@ -4,18 +4,20 @@ columns as they were and as they become (decision 048), so that a name placed be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
 from headwater.answer.whatif.types import class_of
+from headwater.cli.review.column_types import KnownTypes, Types, uses_by_type
+from headwater.cli.review.edits import Effect, edit_of
 from headwater.cli.sql.statements import name
 from headwater.columns.catalog import table_key
 from headwater.columns.kinds import IDENTITY
-from headwater.columns.project import AnalysedText
+from headwater.columns.project import AnalysedText, Text
 from headwater.columns.result import Flow, Input, Level, Statement, TableName
-from headwater.columns.shape.words import SelectList, Word, cast_types, select_list, words
+from headwater.columns.shape.words import words
 
 BREAKS, CHANGES, COSMETIC, NOTHING = "breaks", "changes_values", "cosmetic", ""
 ORDER: Final = (NOTHING, COSMETIC, CHANGES, BREAKS)
@@ -57,24 +59,14 @@ class Review(msgspec.Struct, frozen=True):
     texts: int
 
 
-class _Effect(msgspec.Struct):
-    """The change of one table as its readers meet it. `whole`: its rows. `columns`: changed values, each with the family of its new type, or ""."""
-
-    whole: bool = False
-    broken: str = ""
-    certain: bool = True
-    columns: dict[str, str] = {}
-    because: TableName | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self.whole or self.broken or self.columns)
-
-
-def compare(before: Iterable[AnalysedText], after: Iterable[AnalysedText], dialect: str) -> Review:
-    """Compare two states. Texts meet by what they build, else by their place. `after` comes in the order in which it is built."""
+def compare(
+    before: Iterable[AnalysedText], after: Iterable[AnalysedText], dialect: str, types: Types | None = None
+) -> Review:
+    """Compare two states. Texts meet by what they build, else by their place. `after` comes in the order in which it is built. `types`: of columns,
+    as they are before."""
     old = {_identity(one): one for one in before}
     new = {_identity(one): one for one in after}
-    return _Comparison(old, new, dialect).result()
+    return _Comparison(old, new, dialect, KnownTypes(types or {})).result()
 
 
 def _identity(one: AnalysedText) -> str:
@@ -82,19 +74,23 @@ def _identity(one: AnalysedText) -> str:
 
 
 class _Comparison:
-    def __init__(self, old: dict[str, AnalysedText], new: dict[str, AnalysedText], dialect: str) -> None:
-        self.old, self.new, self.dialect = old, new, dialect
-        self.effects: dict[TableName, _Effect] = {}
+    def __init__(
+        self, old: dict[str, AnalysedText], new: dict[str, AnalysedText], dialect: str, types: KnownTypes
+    ) -> None:
+        self.old, self.new, self.dialect, self.types = old, new, dialect, types
+        self.effects: dict[TableName, Effect] = {}
         self.changes: list[Changed] = []
         self.affected: list[Affected] = []
         self.same: list[str] = []
+        self.ephemeral: dict[str, Effect] = {}
+        """The changes of models that stand as common tables in the text of those that read them, by the name there."""
         made = {key for one in new.values() for key in _made_tables(one)}
         self.gone = {key for one in old.values() for key in _made_tables(one)} - made
 
     def result(self) -> Review:
         for key in sorted(self.gone):
             self.changes.append(Changed("drop_table", name(key)))
-            self.effects[key] = _Effect(broken="is no longer built")
+            self.effects[key] = Effect(broken="is no longer built")
         makers = {key: one for one in self.old.values() for key in _made_tables(one)}
         meet = {
             identity: self.old.get(identity)
@@ -117,14 +113,15 @@ class _Comparison:
         for one in self.old.values():
             for key in sorted(_written_tables(one) - now.get(one.text.place, set()) - self.gone):
                 self.changes.append(Changed("values", name(key), place=one.text.place))
-                self.effects[key] = _Effect(whole=True)
+                self.effects[key] = Effect(whole=True)
 
     def text(self, new: AnalysedText, old: AnalysedText | None) -> None:
         """Judge one text, and note what its readers will meet."""
-        edited = old is None or old.text.text != new.text.text or old.text.view != new.text.view
-        differs = old is None or words(old.text.text, self.dialect) != words(new.text.text, self.dialect)
-        differs = differs or (
-            old is not None and (old.text.view, old.text.columns) != (new.text.view, new.text.columns)
+        edited = old is None or not _is_same(old.text, new.text)
+        differs = edited and (
+            old is None
+            or _built_as(old.text) != _built_as(new.text)
+            or words(old.text.text, self.dialect) != words(new.text.text, self.dialect)
         )
         if edited and not differs:
             self.same.append(new.text.place)
@@ -132,17 +129,40 @@ class _Comparison:
         outputs = _outputs(old) if old else {}
         for key, columns in _outputs(new).items():
             self.schema(key, outputs.get(key), columns, new.text.place)
-        own = self.edit(old, new) if old is not None and differs else _Effect()
+        own = edit_of(old, new, self.dialect, self.types) if old is not None and differs else Effect()
+        self.inline(new, own)
         for place, statement in enumerate(new.statements):
-            effect = self.upstream(statement, known)
-            if differs and old is not None:
+            effect = self.upstream(statement, known, new)
+            if own and old is not None:
                 effect.whole, effect.columns = effect.whole or own.whole, own.columns | effect.columns
+                effect.wider, effect.rescaled = own.wider | effect.wider, own.rescaled | effect.rescaled
+                effect.because = effect.because or own.because
             earlier = old.statements[place] if old is not None and place < len(old.statements) else None
             if earlier is not None and not differs and _shape(earlier) != _shape(statement):
-                effect.columns |= dict.fromkeys(sorted(_shape(earlier) ^ _shape(statement)), "")
+                effect.columns |= dict.fromkeys(sorted(_shape(earlier).keys() ^ _shape(statement).keys()), "")
+            if earlier is not None:
+                effect.moved = _is_moved(_shape(earlier), _shape(statement))
             self.note(statement, new.text.place, effect, edited=differs, is_new=old is None)
         if new.text.target is not None and not new.statements and differs and old is not None:  # A seed.
-            self.effects[table_key(new.text.target)] = _Effect(whole=True)
+            key = table_key(new.text.target)
+            self.effects[key] = Effect(whole=True)
+            self.affected.append(
+                Affected(new.text.place, 1, name(key), CHANGES, "its rows may be other ones", [], True, True, [])
+            )
+
+    def inline(self, new: AnalysedText, own: Effect) -> None:
+        """Add to a text's own change those of the ephemeral models in it, which no statement reads by name."""
+        if new.text.view == "ephemeral":
+            self.ephemeral[name(table_key(new.text.target or ())).lower()] = own
+        if not self.ephemeral:
+            return
+        used = {text.lower() for kind, text in words(new.text.text, self.dialect) if kind in {"VAR", "IDENTIFIER"}}
+        for key, effect in self.ephemeral.items():
+            if effect is own or key not in used or not effect:
+                continue
+            own.whole = own.whole or effect.whole or bool(used & effect.columns.keys())
+            own.columns = own.columns | {one: effect.columns[one] for one in effect.columns if one in _names(new)}
+            own.because = own.because or (key,)
 
     def schema(self, key: TableName, old: tuple[str, ...] | None, new: tuple[str, ...], place: str) -> None:
         if old is None:
@@ -157,60 +177,9 @@ class _Comparison:
         self.changes += [Changed("drop_column", name(key), one, place=place) for one in lost]
         self.changes += [Changed("add_column", name(key), one, place=place) for one in found]
 
-    def edit(self, old: AnalysedText, new: AnalysedText) -> _Effect:
-        """Return what an edit changes in its own result: these columns if it is in the SELECT list alone, else all rows."""
-        parts = [select_list(words(one.text.text, self.dialect)) for one in (old, new)]
-        flows = [[flow for statement in one.statements for flow in statement.flows] for one in (old, new)]
-        if parts[0] is None or parts[1] is None or len(flows[0]) != 1 or len(flows[1]) != 1:
-            return _Effect(whole=True)
-        before, now = ([output.name.lower() for output in some[0].columns] for some in flows)
-        if parts[0].before != parts[1].before or parts[0].after != parts[1].after or "*" in {*before, *now}:
-            return _Effect(whole=True)
-        was, became = _by_column(parts[0], before), _by_column(parts[1], now)
-        if was is None or became is None:
-            return _Effect(whole=True)
-        different = {one for one in was.keys() | became.keys() if was.get(one) != became.get(one)}
-        both = [one for one in before if one in became]
-        moved = both != [one for one in now if one in was]
-        elsewhere = [item for one, item in became.items() if one not in different]
-        others = {text.lower() for item in (*elsewhere, parts[1].after) for _, text in item} if elsewhere else set()
-        if moved or any(
-            self.decides(item, parts[1].after) for one in different for item in (was.get(one), became.get(one)) if item
-        ):
-            return _Effect(whole=True)
-        if (
-            different & {text for item in elsewhere for _, text in item}
-            and others & different & was.keys() & became.keys()
-        ):
-            return _Effect(whole=True)  # An item may use another by its alias.
-        return _Effect(columns={one: self.family(was.get(one, ()), became.get(one, ())) for one in sorted(different)})
-
-    @staticmethod
-    def decides(item: Sequence[tuple[str, str]], after: Sequence[tuple[str, str]]) -> bool:
-        """Return whether an item may decide about rows: an aggregate without a group, or a function that makes rows."""
-        calls = any(kind == "L_PAREN" for kind, _ in item)
-        makes = any(
-            text in {"unnest", "explode", "posexplode", "flatten", "generate_series"} or "regexp_split" in text
-            for _, text in item
-        )
-        return makes or (
-            calls and not any(kind == "GROUP_BY" for kind, _ in after) and any(text in _AGGREGATES for _, text in item)
-        )
-
-    @staticmethod
-    def family(old: tuple[tuple[str, str], ...], new: tuple[tuple[str, str], ...]) -> str:
-        """Return the family of the type that a column gets by a cast that it had not; "" if its type stays, or changes among numbers."""
-        was, becomes = cast_types(old), cast_types(new)
-        if was == becomes or not old or not new:
-            return ""
-        families = [class_of(one[-1]) if one else "" for one in (was, becomes)]
-        if families[0] == families[1] or set(families) == {"whole", "real"}:
-            return ""
-        return families[1] or "another"
-
-    def upstream(self, statement: Statement, known: set[str]) -> _Effect:
+    def upstream(self, statement: Statement, known: set[str], text: AnalysedText) -> Effect:
         """Return what a statement meets in the tables that it reads, with the columns as they become."""
-        found = _Effect()
+        found = Effect()
         own = {table_key(flow.target) for flow in statement.flows if flow.target is not None}
         for table in (*statement.reads, *statement.writes):
             key = table_key(table)
@@ -221,7 +190,7 @@ class _Comparison:
             if effect.broken:
                 found.broken, found.because = f"{name(table)} {effect.broken}", key
                 found.certain = found.certain and effect.certain
-            elif effect.whole:
+            elif effect.whole or (effect.moved and self.reads_by_place(text)):
                 found.whole, found.because = True, key
         missing = [one for one in statement.unresolved if one.name.lower() not in known]
         if missing and not found.broken:
@@ -230,9 +199,40 @@ class _Comparison:
             found.whole, found.certain = True, False
         for flow in statement.flows:
             self.flow(flow, found)
+            self.widened(flow, found, text)
         return found
 
-    def effect(self, table: TableName) -> _Effect | None:
+    def reads_by_place(self, text: AnalysedText) -> bool:
+        """Return whether a text may take columns by their order: `*` with a UNION, or into a table."""
+        kinds = {kind for kind, _ in words(text.text.text, self.dialect)}
+        return "STAR" in kinds and bool(kinds & {"UNION", "INTERSECT", "EXCEPT", "INSERT"})
+
+    def widened(self, flow: Flow, found: Effect, text: AnalysedText) -> None:
+        """Note what a flow meets of columns that get a wider type: its result has the same values, unless it asks for one type."""
+        met = {
+            one.field: (kind, one.table)
+            for one in (*flow.rows, *(each for output in flow.columns for each in output.inputs))
+            if (kind := self.wider(one))
+        }
+        if not met:
+            return
+        for output in flow.columns:
+            if len(output.inputs) == 1 and output.inputs[0].kinds == IDENTITY and output.inputs[0].field in met:
+                found.wider[output.name.lower()] = met[output.inputs[0].field][0]
+        every = words(text.text.text, self.dialect)
+        for field, (kind, table) in met.items():
+            if class_of(kind) == "text":  # Functions of a text take every width.
+                continue
+            use = next(uses_by_type(every, field), None)
+            if use is not None and not found.broken:
+                found.broken, found.certain = f"it uses {use}, and {field} becomes {kind}", False
+                found.because = table_key(table)
+
+    def wider(self, one: Input) -> str:
+        effect = self.effect(one.table)
+        return effect.wider.get(one.field.split(".")[0].lower(), "") if effect is not None else ""
+
+    def effect(self, table: TableName) -> Effect | None:
         """Return what a table met, by its name or by the only one that ends in it."""
         key = table_key(table)
         if key in self.effects:
@@ -240,10 +240,10 @@ class _Comparison:
         fitting = [effect for other, effect in self.effects.items() if _fits(key, other)]
         return fitting[0] if len(fitting) == 1 else None
 
-    def flow(self, flow: Flow, found: _Effect) -> None:
+    def flow(self, flow: Flow, found: Effect) -> None:
         for one in flow.rows:
             hit = self.hit(one)
-            if hit is not None:
+            if hit is not None and not self.compares_alike(one):
                 found.whole, found.because = True, table_key(one.table)
                 self.as_type(one, hit, found)
         for output in flow.columns:
@@ -254,6 +254,8 @@ class _Comparison:
                     continue
                 plain = one.kinds == IDENTITY
                 found.columns[output.name.lower()] = hit if plain else ""
+                if plain and self.compares_alike(one):
+                    found.rescaled.add(output.name.lower())
                 found.because = found.because or table_key(one.table)
                 self.as_type(one, hit, found)
 
@@ -266,12 +268,16 @@ class _Comparison:
             return ""
         return effect.columns.get(one.field.split(".")[0].lower())
 
+    def compares_alike(self, one: Input) -> bool:
+        effect = self.effect(one.table)
+        return effect is not None and one.field.lower() in effect.rescaled
+
     @staticmethod
-    def as_type(one: Input, family: str, found: _Effect) -> None:
+    def as_type(one: Input, family: str, found: Effect) -> None:
         if family and one.kinds & ~IDENTITY and not found.broken:
             found.broken, found.certain = f"it uses {one.field}, whose type becomes {family}", False
 
-    def note(self, statement: Statement, place: str, effect: _Effect, *, edited: bool, is_new: bool) -> None:
+    def note(self, statement: Statement, place: str, effect: Effect, *, edited: bool, is_new: bool) -> None:
         if not effect:
             return
         targets = [table_key(flow.target) for flow in statement.flows if flow.target is not None]
@@ -280,13 +286,17 @@ class _Comparison:
             severity, reason = BREAKS, effect.broken
         elif is_new:
             return
+        elif effect.moved and not (effect.whole or effect.columns):
+            severity, reason = CHANGES, "its columns stand in another order"
+        elif not (effect.whole or effect.columns):
+            severity, reason = COSMETIC, "columns get a wider type"
         else:
             severity = CHANGES
             reason = "its rows may be other ones" if effect.whole else "columns hold other values"
         for key in targets:
             broken = "breaks" if effect.broken else ""
-            self.effects[key] = _Effect(effect.whole, broken, effect.certain, effect.columns, effect.because)
-        columns = [] if effect.whole or effect.broken else sorted(effect.columns)
+            self.effects[key] = msgspec.structs.replace(effect, broken=broken)
+        columns = [] if effect.whole or effect.broken else sorted(effect.columns or effect.wider)
         self.affected.append(
             Affected(
                 place, statement.line, name(targets[0]) if targets else "", severity, reason, columns,
@@ -301,27 +311,6 @@ class _Comparison:
             effect = self.effects.get(end)
             end = effect.because if effect is not None else None
         return [name(one) for one in reversed(found)]
-
-
-_AGGREGATES = frozenset(
-    "count sum min max avg array_agg string_agg listagg any_value bool_or bool_and median stddev variance".split()
-)
-
-
-def _by_column(parts: SelectList, columns: list[str]) -> dict[str, tuple[Word, ...]] | None:
-    """Return the item of each column, a `*` over one table as its columns; None where they do not meet."""
-    items: list[tuple[Word, ...]] = []
-    for item in parts.items:
-        if item == (("STAR", "*"),) and not any(kind in {"JOIN", "COMMA"} for kind, _ in parts.after):
-            count = len(columns) - len(parts.items) + 1
-            items += [(("VAR", one),) for one in columns[len(items) : len(items) + count]]
-        elif len(item) == 1 and item[0][0] not in {"STRING", "NUMBER", "STAR"}:
-            items.append((("VAR", item[0][1]),))
-        else:
-            items.append(item)
-    if len(items) != len(columns) or len({*columns}) != len(columns):
-        return None
-    return dict(zip(columns, items, strict=True))
 
 
 def _fits(key: TableName, other: TableName) -> bool:
@@ -363,5 +352,24 @@ def _outputs(one: AnalysedText) -> dict[TableName, tuple[str, ...]]:
     return found
 
 
-def _shape(statement: Statement) -> set[str]:
-    return {output.name.lower() for flow in statement.flows for output in flow.columns}
+def _names(one: AnalysedText) -> set[str]:
+    return {column for statement in one.statements for column in _shape(statement)}
+
+
+def _is_same(old: Text, new: Text) -> bool:
+    if old.source and old.source == new.source:
+        return True
+    return old.text == new.text and _built_as(old) == _built_as(new)
+
+
+def _built_as(text: Text) -> tuple[str, tuple[str, ...], str]:
+    return text.view, text.columns, text.rows
+
+
+def _shape(statement: Statement) -> dict[str, None]:
+    """The names of the columns that a statement makes, in their order."""
+    return {output.name.lower(): None for flow in statement.flows for output in flow.columns}
+
+
+def _is_moved(old: dict[str, None], new: dict[str, None]) -> bool:
+    return [one for one in old if one in new] != [one for one in new if one in old]

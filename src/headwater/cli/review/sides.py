@@ -12,6 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from headwater.capture.dbt.files import PROJECT
+from headwater.cli.review.column_types import Types
 from headwater.cli.review.differences import Review, compare
 from headwater.cli.sql.reading import Options, Reading
 from headwater.columns.project import AnalysedText
@@ -26,31 +28,63 @@ def compare_with(base: str, paths: list[str], options: Options) -> tuple[Review,
     with _base_folder(base) as (folder, is_revision):
         places = {path: folder / _within(path, is_revision=is_revision) for path in paths}
         there = {path: place for path, place in places.items() if place.exists()}
+        head = [path for path in paths if Path(path).exists()]
+        if not head and not there:
+            raise InvalidQuestion(f"{', '.join(paths)}: no such file or folder, neither now nor in {base}")
         both = all(
             (place / "target/manifest.json").is_file() and (Path(path) / "target/manifest.json").is_file()
             for path, place in there.items()
             if (Path(path) / "dbt_project.yml").is_file()
         )
-        # A manifest on one side alone would show every name that dbt resolves as a change.
+        # A manifest on one side alone would show every name that dbt resolves as a change; one that is older than the files would hide the change.
         options = msgspec.structs.replace(options, manifests=options.manifests and both)
-        before, problems, dialect = _read(list(map(str, there.values())), options)
         shown = {str(place): path for path, place in there.items()}
-        before = [_renamed(one, shown) for one in before]
-    head = [path for path in paths if Path(path).exists()]
-    if not head and not there:
-        raise InvalidQuestion(f"{', '.join(paths)}: no such file or folder, neither now nor in {base}")
-    after, more, now = _read(head, options)
-    return compare(before, after, options.dialect or now or dialect), [
-        *(one for one in problems if one not in more),
-        *more,
-    ]
+        sides = _sides(list(shown), head, options)
+        if stale := next((place for side in sides for place in side.stale), None):
+            options = msgspec.structs.replace(options, manifests=False)
+            sides = _sides(list(shown), head, options)
+            stale = next(
+                (path + stale[len(place) :] for place, path in shown.items() if stale.startswith(place)), stale
+            )
+        base_side, head_side = sides
+        before = [_renamed(one, shown) for one in base_side.analysed()]
+    after = list(head_side.analysed())
+    problems = [*(one for one in base_side.problems if one not in head_side.problems), *head_side.problems]
+    if stale:
+        problems.insert(
+            0,
+            f"{stale} is not as its target/manifest.json has it: both sides are read from their files; run dbt compile for exact names",
+        )
+    dialect = options.dialect or head_side.dialect or base_side.dialect
+    return compare(before, after, dialect, base_side.types), problems
 
 
-def _read(paths: list[str], options: Options) -> tuple[list[AnalysedText], list[str], str]:
-    if not paths:
-        return [], [], ""
-    reading = Reading(paths, options)
-    return list(reading.analysed()), reading.problems, reading.dialect
+class _Side:
+    """The texts of one state; none if there are no paths."""
+
+    def __init__(self, paths: list[str], options: Options) -> None:
+        self._reading = Reading(paths, options) if paths else None
+        self.dialect = self._reading.dialect if self._reading else ""
+        self.types: Types = self._reading.types if self._reading else {}
+        self.stale = [one.stale for one in self._reading.dbt if one.stale] if self._reading else []
+        """Files that changed after their project's manifest was written, one of each project."""
+
+    def analysed(self) -> list[AnalysedText]:
+        return list(self._reading.analysed()) if self._reading else []
+
+    @property
+    def problems(self) -> list[str]:
+        return self._reading.problems if self._reading else []
+
+
+def _sides(base: list[str], head: list[str], options: Options) -> tuple[_Side, _Side]:
+    """Read both states. What dbt's catalog.json lists of the base counts for the head too, which seldom has one of its own."""
+    catalogs = tuple(
+        path
+        for one in base
+        if (path := Path(one) / "target/catalog.json").is_file() and (Path(one) / PROJECT).is_file()
+    )
+    return _Side(base, options), _Side(head, msgspec.structs.replace(options, schemas=(*catalogs, *options.schemas)))
 
 
 def _renamed(one: AnalysedText, shown: dict[str, str]) -> AnalysedText:

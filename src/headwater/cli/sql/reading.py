@@ -74,6 +74,8 @@ class Reading:
         for project in self.dbt:
             tables = {**project.tables, **tables}
         self._catalog = Catalog(tables, self.dialect)
+        self.types = {name: columns for name, columns in tables.items() if isinstance(columns, dict)}
+        """Types of columns by table, where a schema or dbt's catalog.json lists them."""
         self._database, self._schema = _folded(options.database, self.dialect), _folded(options.schema, self.dialect)
 
     def statements(self, *, streaming: bool = False) -> Iterator[ParsedStatement]:

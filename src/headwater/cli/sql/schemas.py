@@ -72,7 +72,7 @@ def _listed(path: Path) -> Tables:
     """Read one column per row; names stay as written."""
     import csv
 
-    found: dict[tuple[str, ...], list[tuple[int, str]]] = {}
+    found: dict[tuple[str, ...], list[tuple[int, str, str]]] = {}
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
@@ -89,14 +89,14 @@ def _listed(path: Path) -> Tables:
                 if not place.isascii() or not place.isdigit():
                     raise InvalidQuestion(f"{path}:{reader.line_num}: ordinal_position {place!r} is not a number")
                 columns = found.setdefault(tuple(part for part in parts if part), [])
-                columns.append((int(place), values["column_name"]))
+                columns.append((int(place), values["column_name"], values.get("data_type", "")))
     except OSError as error:
         raise InvalidQuestion(f"{path}: {error.strerror or error}") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise InvalidQuestion(f"{path} is not CSV in UTF-8: {error}") from error
     if not found:
         raise InvalidQuestion(f"{path}: lists no column")
-    return {table: [name for _, name in sorted(columns)] for table, columns in found.items()}
+    return {table: {name: kind for _, name, kind in sorted(columns)} for table, columns in found.items()}
 
 
 def _plain(path: Path, tables: dict[Any, Any], dialect: str) -> Tables:

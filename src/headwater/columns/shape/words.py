@@ -3,6 +3,7 @@ differs in these columns alone. Doubt is a difference.
 """
 
 import itertools
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from sqlglot.errors import SqlglotError
@@ -19,11 +20,13 @@ _SETS = frozenset({"UNION", "INTERSECT", "EXCEPT"})
 
 
 class SelectList(NamedTuple):
-    """A query in three: what stands before its items, the items, and what stands after them."""
+    """A query in three: what stands before its items, the items, and what stands after them. `named`: the items that GROUP BY and ORDER BY mean by
+    their numbers, each by its place."""
 
     before: tuple[Word, ...]
     items: tuple[tuple[Word, ...], ...]
     after: tuple[Word, ...]
+    named: tuple[tuple[int, tuple[Word, ...]], ...]
 
 
 def words(text: str, dialect: str) -> tuple[Word, ...]:
@@ -68,10 +71,31 @@ def select_list(given: tuple[Word, ...]) -> SelectList | None:
     after = given[end:]
     bounds = [start - 1, *cuts, end]
     items = tuple(given[left + 1 : right] for left, right in itertools.pairwise(bounds))
-    ordinal = any(
-        kind == "NUMBER" and after[place - 1][0] in {"GROUP_BY", "COMMA"} for place, (kind, _) in enumerate(after)
-    )
-    return None if ordinal and any(kind == "GROUP_BY" for kind, _ in after) else SelectList(given[:start], items, after)
+    numbers = set(_ordinals(after))
+    if any(number > len(items) for number in numbers) or (
+        numbers and any(item[-1:] == (("STAR", "*"),) for item in items)
+    ):
+        return None
+    return SelectList(given[:start], items, after, tuple((number, items[number - 1]) for number in sorted(numbers)))
+
+
+def _ordinals(after: tuple[Word, ...]) -> Iterator[int]:
+    """The numbers of items in the GROUP BY and the ORDER BY that are the query's own."""
+    depth, inside = 0, False
+    for place, (kind, text) in enumerate(after):
+        depth += (kind == "L_PAREN") - (kind == "R_PAREN")
+        if depth == 0 and kind in {"GROUP_BY", "ORDER_BY"}:
+            inside = True
+        elif depth == 0 and inside and kind in {"HAVING", "LIMIT", "QUALIFY", "WINDOW", "FETCH", "OFFSET"}:
+            inside = False
+        elif (
+            depth == 0
+            and inside
+            and kind == "NUMBER"
+            and after[place - 1][0] in {"GROUP_BY", "ORDER_BY", "COMMA"}
+            and text.isdigit()
+        ):
+            yield int(text)
 
 
 def cast_types(item: tuple[Word, ...]) -> tuple[str, ...]:

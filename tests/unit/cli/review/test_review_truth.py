@@ -8,6 +8,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -66,12 +67,18 @@ def outcomes(connection: Any, folder: Path) -> dict[str, str]:
     return found
 
 
+def shown(value: object) -> str:
+    """As a client sees it: a number is a number, whatever its width."""
+    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    return f"{'number' if is_number else type(value).__name__} {value}"
+
+
 def outcome(connection: Any, *statements: str) -> str:
     try:
         with connection.transaction():
             for statement in statements:
                 done = connection.execute(statement)
-            rows = [[column.name for column in done.description], *done.fetchall()]
+            rows = [[column.name for column in done.description], *([shown(value) for value in row] for row in done)]
             return hashlib.sha256(repr(rows).encode()).hexdigest()
     except psycopg.Error as error:
         return f"error: {error}"
@@ -104,7 +111,7 @@ def test_a_review_names_what_a_build_and_a_replay_show(
         make(head, change)
         monkeypatch.chdir(head)
         review, _ = compare_with(str(base), ["dbt", "queries"], Options(schemas=(head / "schema.json",)))
-        answer = {one.place: one.severity for one in review.affected}
+        answer = {one.place: one.severity for one in reversed(review.affected) if one.severity != "cosmetic"}
         sure = {one.place for one in review.affected if one.certain}
         after = outcomes(shop, head)
         for place, now in after.items():
@@ -131,4 +138,5 @@ def test_a_review_names_what_a_build_and_a_replay_show(
     )
     print(f"{breaks} said to break, {broken} of them did: precision {broken / breaks:.3f}")
     assert not missed, (len(missed), missed[:12])
-    assert right / said >= 0.9
+    assert right / said >= 0.95
+    assert broken / breaks >= 0.95

@@ -1,0 +1,125 @@
+"""The change of a text's own result by an edit: these columns, if the edit is in its SELECT list alone, else all rows. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from headwater.answer.whatif.types import class_of
+from headwater.cli.review.column_types import KnownTypes, cast_of, is_rescaled, shows_alike
+from headwater.columns.project import AnalysedText
+from headwater.columns.result import Flow, TableName
+from headwater.columns.shape.words import SelectList, Word, cast_types, select_list, words
+
+
+class Effect(msgspec.Struct):
+    """The change of one table as its readers meet it. `whole`: its rows. `columns`: changed values, each with the family of its new type, or "".
+    `wider`: columns that hold the same values, each with its wider type; `rescaled`: of `columns`, those that compare as before. `moved`: its columns
+    stand in another order."""
+
+    whole: bool = False
+    broken: str = ""
+    certain: bool = True
+    columns: dict[str, str] = {}
+    wider: dict[str, str] = {}
+    rescaled: set[str] = set()
+    moved: bool = False
+    because: TableName | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.whole or self.broken or self.columns or self.wider or self.moved)
+
+
+def edit_of(old: AnalysedText, new: AnalysedText, dialect: str, types: KnownTypes) -> Effect:
+    """Return what an edit changes in its own result: these columns if it is in the SELECT list alone, else all rows."""
+    parts = [select_list(words(one.text.text, dialect)) for one in (old, new)]
+    flows = [[flow for statement in one.statements for flow in statement.flows] for one in (old, new)]
+    if parts[0] is None or parts[1] is None or len(flows[0]) != 1 or len(flows[1]) != 1:
+        return Effect(whole=True)
+    before, now = ([output.name.lower() for output in some[0].columns] for some in flows)
+    same = (parts[0].before, parts[0].after, parts[0].named) == (parts[1].before, parts[1].after, parts[1].named)
+    if not same or "*" in {*before, *now}:
+        return Effect(whole=True)
+    was, became = _by_column(parts[0], before), _by_column(parts[1], now)
+    if was is None or became is None:
+        return Effect(whole=True)
+    retyped = _retyped(was, became, flows[0][0], types)
+    wider = {one: new for one, (old_type, new) in retyped.items() if shows_alike(old_type, new)}
+    different = {one for one in was.keys() | became.keys() if was.get(one) != became.get(one)} - wider.keys()
+    elsewhere = [item for one, item in became.items() if one not in different]
+    others = {text.lower() for item in (*elsewhere, parts[1].after) for _, text in item} if elsewhere else set()
+    if any(_decides(item, parts[1].after) for one in different for item in (was.get(one), became.get(one)) if item):
+        return Effect(whole=True)
+    # A column of a table that is read goes before an alias of the same name.
+    aliases = different - {one.field.lower() for output in flows[1][0].columns for one in output.inputs}
+    if aliases & {text for item in elsewhere for _, text in item} and others & aliases & was.keys() & became.keys():
+        return Effect(whole=True)  # An item may use another by its alias.
+    columns = {one: _family(was.get(one, ()), became.get(one, ()), retyped.get(one)) for one in sorted(different)}
+    rescaled = {one for one, (old_type, new) in retyped.items() if one in columns and is_rescaled(old_type, new)}
+    return Effect(columns=columns, wider=wider, rescaled=rescaled)
+
+
+def _retyped(
+    was: dict[str, tuple[Word, ...]], became: dict[str, tuple[Word, ...]], flow: Flow, known: KnownTypes
+) -> dict[str, tuple[str, str]]:
+    """Return the old and the new type of each column of which nothing but a cast changes, if both are known."""
+    outputs = {output.name.lower(): output for output in flow.columns}
+    found = {}
+    for one in was.keys() & became.keys():
+        (old, old_cast), (new, new_cast) = cast_of(was[one]), cast_of(became[one])
+        if was[one] == became[one] or old != new:
+            continue
+        plain = known.of_output(None, outputs[one])
+        types = old_cast or known.of_output(flow.target, outputs[one]), new_cast or plain
+        if all(types):
+            found[one] = types
+    return found
+
+
+def _decides(item: Sequence[tuple[str, str]], after: Sequence[tuple[str, str]]) -> bool:
+    """Return whether an item may decide about rows: an aggregate without a group, or a function that makes rows."""
+    calls = any(kind == "L_PAREN" for kind, _ in item)
+    makes = any(
+        text in {"unnest", "explode", "posexplode", "flatten", "generate_series"} or "regexp_split" in text
+        for _, text in item
+    )
+    return makes or (
+        calls and not any(kind == "GROUP_BY" for kind, _ in after) and any(text in _AGGREGATES for _, text in item)
+    )
+
+
+def _family(old: tuple[Word, ...], new: tuple[Word, ...], types: tuple[str, str] | None) -> str:
+    """Return the family of the type that a column gets by a cast that it had not; "" if its type stays, or changes among numbers.
+    `types`: the old and the new one, where both are known."""
+    was, becomes = ((types[0],), (types[1],)) if types else (cast_types(old), cast_types(new))
+    if was == becomes or not old or not new:
+        return ""
+    families = [class_of(one[-1]) if one else "" for one in (was, becomes)]
+    if families[0] == families[1] or set(families) == {"whole", "real"}:
+        return ""
+    return families[1] or "another"
+
+
+_AGGREGATES = frozenset(
+    "count sum min max avg array_agg string_agg listagg any_value bool_or bool_and median stddev variance".split()
+)
+
+
+def _by_column(parts: SelectList, columns: list[str]) -> dict[str, tuple[Word, ...]] | None:
+    """Return the item of each column, a `*` as its columns if there is only one; None where they do not meet."""
+    if sum(item[-1:] == (("STAR", "*"),) for item in parts.items) > 1:
+        return None
+    items: list[tuple[Word, ...]] = []
+    for item in parts.items:
+        if item[-1:] == (("STAR", "*"),) and (len(item) == 1 or item[-2][0] == "DOT"):
+            count = len(columns) - len(parts.items) + 1
+            prefix = item[:-1]
+            items += [(*prefix, ("VAR", one)) for one in columns[len(items) : len(items) + count]]
+        elif len(item) == 1 and item[0][0] not in {"STRING", "NUMBER", "STAR"}:
+            items.append((("VAR", item[0][1]),))
+        else:
+            items.append(item)
+    if len(items) != len(columns) or len({*columns}) != len(columns):
+        return None
+    return dict(zip(columns, items, strict=True))

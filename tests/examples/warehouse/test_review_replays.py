@@ -1,0 +1,102 @@
+"""`headwater review` against what real dbt on a real PostgreSQL makes of each change, and what the logged statements return after it.
+
+A relation or a query that fails must have been said to break; one that returns something else must have been said to notice. None may be missed
+(recall 1.0). The precision is the share of those said to notice that did.
+"""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from headwater.cli.review.differences import Review
+from headwater.cli.review.sides import compare_with
+from headwater.cli.sql.reading import Options
+
+ROOT = Path(__file__).parents[3]
+EXAMPLE = ROOT / "examples/warehouse"
+REPLAYS = Path(__file__).with_name("dbt_replays.py")
+_DAYS = 5
+
+
+def job_of(name: str, folder: Path) -> dict[str, Any]:
+    case = yaml.safe_load((ROOT / f"tests/cases/review/{name}.yaml").read_text(encoding="utf-8"))
+    project = folder / "project"
+    profile = (EXAMPLE / "dbt/profiles.yml").read_text(encoding="utf-8")
+    if name == "warehouse":
+        shutil.copytree(EXAMPLE / "dbt", project)
+        shutil.copytree(EXAMPLE / "changes/04-visibility/models", project / "models", dirs_exist_ok=True)
+        more: dict[str, Any] = {"days": _DAYS}
+    else:
+        for file, text in case["files"].items():
+            (project / file).parent.mkdir(parents=True, exist_ok=True)
+            (project / file).write_text(text, encoding="utf-8")
+        renamed = profile.replace("warehouse:", "shop:", 1).replace("schema: main", "schema: shop")
+        (project / "profiles.yml").write_text(renamed, encoding="utf-8")
+        more = {"setup": case["setup"], "statements": case["statements"]}
+    changes = [change for some in case["changes"].values() for change in some]
+    return {"project": str(project), "changes": changes, "out": str(folder / "out"), **more}
+
+
+def unit_of(place: str, table: str) -> str:
+    """A query by its file, a relation by its schema and name: as the replays have it."""
+    return place if place.startswith("queries/") else ".".join(table.split(".")[-2:])
+
+
+def judged(review: Review) -> Iterator[tuple[str, str, bool]]:
+    """Each unit with the worst effect on it, and whether that is certain."""
+    for one in reversed(review.affected):
+        if one.severity != "cosmetic":
+            yield unit_of(one.place, one.table), one.severity, one.certain
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("name", "precision"), [("shop", 0.95), ("warehouse", 0.8)])
+def test_a_review_names_what_dbt_and_the_log_show(
+    name: str, precision: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = job_of(name, tmp_path)
+    (tmp_path / "job.json").write_text(json.dumps(job), encoding="utf-8")
+    python = subprocess.run([ROOT / "scripts/environment", "warehouse"], capture_output=True, text=True, check=True)
+    command = [python.stdout.strip(), REPLAYS, tmp_path / "job.json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1500)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    told = json.loads((tmp_path / "out/outcomes.json").read_text(encoding="utf-8"))
+    before = told["base"]
+    assert len(job["changes"]) >= 40
+    missed, wrong, said, right, breaks, broken = [], [], 0, 0, 0, 0
+    for number, (change, after) in enumerate(zip(job["changes"], told["changes"], strict=True)):
+        monkeypatch.chdir(tmp_path / "out" / str(number))
+        review, _ = compare_with(str(tmp_path / "out/base"), ["dbt", "queries"], Options())
+        answer: dict[str, tuple[str, bool]] = {}
+        for unit, severity, certain in judged(review):
+            answer[unit] = severity, certain
+        if "dbt" in after:  # dbt refuses the project, and names the first model that it cannot place.
+            assert review.severity == "breaks", (change, after["dbt"])
+            assert any(one.severity == "breaks" and Path(one.place).name in after["dbt"] for one in review.affected)
+            continue
+        for unit, now in after.items():
+            severity, certain = answer.get(unit, (None, False))
+            broke = now.startswith("error")
+            differs = broke or (unit in before and now != before[unit])
+            if (broke and severity != "breaks") or (differs and severity is None):
+                missed.append((change, unit, severity, now[:200]))
+            if severity == "breaks" and certain and not broke:
+                missed.append((change, unit, "breaks for sure", now[:200]))
+            said += severity is not None
+            right += severity is not None and differs
+            breaks += severity == "breaks"
+            broken += severity == "breaks" and broke
+            if severity is not None and not differs:
+                wrong.append((change, unit, severity))
+    print(f"{name}: {len(job['changes'])} changes, {len(before)} relations and queries, {said} said to notice, {right} did:",
+          f"precision {right / said:.3f}; {breaks} said to break, {broken} did: {broken / breaks:.3f}", *wrong, sep="\n")  # fmt: skip
+    assert not missed, (len(missed), missed[:20])
+    assert right / said >= precision  # A filter or a join may change nothing in this data.
+    assert broken / breaks >= 0.95
