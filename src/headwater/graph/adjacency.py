@@ -6,7 +6,7 @@ says which, and is done again once they are. What is held is not checked here: t
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from headwater.graph.explicit import ReportedSources, feeds
 from headwater.model.lineage import Edge
@@ -19,12 +19,12 @@ class Spot:
     """A dataset or a job. `into`: its edges by the node they come from; `out_of`: by the node they lead to; None: not loaded.
 
     `touching`: the datasets whose loaded sides have an edge of this job. `told`: the job's explicit lineage, if any; `level`: how far its
-    SQL is understood; both only if `described`, which a new edge undoes. `mixed`: the id stands for a dataset and for a job. `body`: the encoded node
-    up to its hop, valid `until` a time in seconds.
+    SQL is understood; both only if `described`, which a new edge undoes. `mixed`: the id stands for a dataset and for a job. `bodies`: what each API
+    shows of it, with its size in bytes; `until`: the time in seconds up to which that of `/api/v2` holds.
     """
 
     __slots__ = (
-        "body", "described", "id", "into", "level", "mixed", "name", "out_of", "role", "told", "touching", "until",
+        "bodies", "described", "id", "into", "level", "mixed", "name", "out_of", "role", "told", "touching", "until",
     )  # fmt: skip
 
     def __init__(self, id_: uuid.UUID, role: Role) -> None:
@@ -36,7 +36,7 @@ class Spot:
         self.told: ReportedSources | None = None
         self.level: str | None = None
         self.described = self.mixed = False
-        self.body: bytes | None = None
+        self.bodies: dict[str, tuple[Any, int]] = {}
         self.until = float("inf")
 
     def side(self, direction: Direction) -> "dict[Spot, Link] | None":
@@ -66,10 +66,12 @@ class Link:
 
 
 class Missing(NamedTuple):
-    """Sides that a walk needs and that are not loaded: of datasets, or of jobs. `depth`: the hops that are left, as of a walk that begins here."""
+    """Sides that a walk needs and that are not loaded: of datasets, or of jobs. `direction`: None if both are needed. `depth`: the hops
+    that are left, as of a walk that begins here.
+    """
 
     spots: list[Spot]
-    direction: Direction
+    direction: Direction | None
     depth: int
 
 
@@ -168,6 +170,28 @@ class Adjacency:
         if len(walked.hops) > most:
             raise TooLarge
         return walked
+
+    def around(self, start: Spot, depth: int, most: int) -> set[Spot] | Missing:
+        """Walk from job to job over any dataset that both touch, whichever way the data flows: Marquez's graph. `depth` counts hops from job to job.
+
+        Raises TooLarge when it meets more than `most` nodes.
+        """
+        met = {start}
+        front = [start]
+        for _ in range(2 * depth + (1 if start.role == "JOB" else 2)):
+            if missing := [one for one in front if one.into is None or one.out_of is None]:
+                return Missing(missing, None, depth)
+            found: dict[Spot, None] = {}
+            for spot in front:
+                for side in (spot.into, spot.out_of):
+                    found.update(dict.fromkeys(side or ()))
+            front = [one for one in found if one not in met]
+            met.update(front)
+            if len(met) > most:
+                raise TooLarge
+            if not front:
+                break
+        return met
 
     def _go(
         self,

@@ -13,9 +13,11 @@ import pytest
 from tests.events import columns, dataset, encoded, facet, parent, run_event, schema
 from tests.scale import full
 
-from headwater.answer.lineage import lineage
+from headwater.answer.lineage import lineage, resident_lineage
 from headwater.answer.lineage.lineage_answer import FoundObject
 from headwater.answer.lineage.resident import ResidentGraph
+from headwater.answer.marquez import lineage as marquez_lineage
+from headwater.answer.marquez import resident_lineage as marquez_resident
 from headwater.errors import NotFound
 from headwater.intake.events.accept import Intake
 from headwater.intake.events.touched import TouchedNodes
@@ -149,12 +151,23 @@ async def compared(graph: ResidentGraph, database: Database, question: lineage.Q
     """Hold the graph's answer equal to the reference; whether it gave one."""
     wanted = await reference(database, question)
     try:
-        body = await graph.lineage(question)
+        body = await resident_lineage.lineage(graph, question)
     except NotFound:
         assert wanted is None, question
         return False
     assert body is None or without_time(body) == wanted, question
+    await compared_as_marquez(graph, database, question)
     return body is not None
+
+
+async def compared_as_marquez(graph: ResidentGraph, database: Database, question: lineage.Question) -> None:
+    """Hold the graph around the same node at /api/v1 equal to its reference."""
+    body = await marquez_resident.get(graph, question.node, question.depth)
+    wanted = json.loads(msgspec.json.encode(await marquez_lineage.get(database, question.node, question.depth)))
+    found = wanted if body is None else json.loads(body)
+    for one, other in itertools.zip_longest(found["graph"], wanted["graph"]):
+        assert one == other, question
+    assert found == wanted
 
 
 @pytest.mark.parametrize("seed", range(full(400, 15)))
@@ -206,11 +219,11 @@ def test_an_event_of_another_process_is_in_the_next_answer(
         await Intake(database).accept_each(chain(1, ["a", "b", "c"]))
         assert await compared(graph, database, question)
         with statements() as counted:
-            assert await graph.lineage(question)
+            assert await resident_lineage.lineage(graph, question)
         assert counted == ["position"]
         await Intake(database).accept_each(chain(9, ["x", "a"]))
         assert await compared(graph, database, question)
-        body = await graph.lineage(question)
+        body = await resident_lineage.lineage(graph, question)
         assert body is not None
         assert "dataset:file:x" in {one["id"] for one in json.loads(body)["nodes"]}
 
@@ -367,14 +380,14 @@ def test_two_questions_at_once_and_one_that_is_given_up(database: Database, run:
 
     async def live() -> None:
         await Intake(database).accept_each(chain(1, ["a", "b", "c"]))
-        first = asyncio.create_task(graph.lineage(question))
-        bodies = [await graph.lineage(question) for _ in range(5)]
+        first = asyncio.create_task(resident_lineage.lineage(graph, question))
+        bodies = [await resident_lineage.lineage(graph, question) for _ in range(5)]
         told = [without_time(body) for body in [await first, *bodies] if body is not None]
         assert told
         assert all(one == told[0] for one in told)
         for wait in (0.0, 0.001, 0.003, 0.006):
             await Intake(database).accept_each(chain(20 + int(wait * 1000), [f"n{wait}", "a"]))
-            cut = asyncio.create_task(graph.lineage(question))
+            cut = asyncio.create_task(resident_lineage.lineage(graph, question))
             await asyncio.sleep(wait)
             cut.cancel()
             await asyncio.gather(cut, return_exceptions=True)
@@ -391,7 +404,7 @@ def test_a_small_graph_is_emptied_when_it_is_full(database: Database, run: Any, 
         small, none = ResidentGraph(database, touched, 1000), ResidentGraph(database, touched, 0)
         assert await compared(small, database, question)
         assert small.size == 0
-        assert await none.lineage(question) is None
+        assert await resident_lineage.lineage(none, question) is None
 
     run(live())
 
@@ -406,11 +419,11 @@ def test_what_retention_deleted_is_in_no_answer(
         old = [run_event("COMPLETE", n, "job", ["a"], ["b"], at=f"2020-01-01T00:{n:02}:00Z") for n in range(1, 30)]
         await intake.accept_each([encoded(event) for event in old])
         assert await compared(graph, database, question)
-        before = await graph.lineage(question)
+        before = await resident_lineage.lineage(graph, question)
         await retention.run(database, retention.Policy(runs=30))
         assert await compared(graph, database, question)
         assert before is not None
-        after = await graph.lineage(question)
+        after = await resident_lineage.lineage(graph, question)
         assert after is not None
         assert without_time(after) != without_time(before)
 

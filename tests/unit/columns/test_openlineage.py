@@ -13,7 +13,7 @@ from headwater.columns.openlineage import facets, is_path, names
 from headwater.intake.events.project import Projector
 from headwater.model.event import read
 from headwater.model.names import DatasetName
-from headwater.store.events.rows import ReportColumnRow
+from headwater.store.events.rows import DatasetRow, JobRow, ReportColumnRow
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,8 @@ def test_the_server_takes_it_in() -> None:
     received = read(msgspec.json.encode(body))
     changes = Projector()(received, dt.datetime.now(dt.UTC), b"0" * 16)
     assert not changes.warnings
-    assert set(changes.nodes().values()) == {
+    mentioned = {row.id for kind in (DatasetRow, JobRow) for row in changes.of(kind)}
+    assert set(changes.take_nodes(mentioned)) == {
         "dataset:postgres://h:5432:s.t",
         "dataset:postgres://h:5432:s.x",
         "dataset:postgres://h:5432:s.y",

@@ -4,29 +4,27 @@ The graph holds what questions have met: nodes and edges as PostgreSQL has them,
 of the log: what new events are about is dropped or read again, so an answer shows every event that was acknowledged before the question. Changes by
 people, a rebuild and retention empty it. If nothing has arrived since the last question, a question whose nodes are held costs one statement.
 
-Refuses what it cannot answer exactly as the reference does, and leaves it to the reference: the past, columns, answers that are cut.
+Refuses what it cannot answer exactly as the reference does, and leaves it to the reference. An API's answer is a `Face`: it walks, encodes nodes and
+puts the answer together; the graph holds what it made.
 """
 
 import asyncio
 import datetime as dt
 import uuid
-from collections.abc import Collection, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, cast
 
 import msgspec
 
 from headwater import telemetry
-from headwater.answer.lineage import inferred, liveness, node
-from headwater.answer.lineage.find import node_row
-from headwater.answer.lineage.lineage import Question, answer_edge, check_reach
-from headwater.answer.lineage.lineage_answer import FoundObject, Hidden, Lineage
-from headwater.graph.adjacency import Adjacency, Direction, Link, Missing, Role, Spot, TooLarge, Walked
+from headwater.answer.lineage import inferred
+from headwater.graph.adjacency import Adjacency, Direction, Link, Missing, Role, Spot, TooLarge
+from headwater.model.lineage import Edge
 from headwater.model.touched import Touched
 from headwater.store.database import Connection, Database
 from headwater.store.events.arrivals import CHANGES, Horizon
 from headwater.store.lineage import edges as edge_store
-from headwater.store.lineage import names, resident
-from headwater.store.lineage import runs as run_store
+from headwater.store.lineage import resident
 from headwater.store.lineage.edges import Ahead, Moment
 
 _MOST_EVENTS = 2000
@@ -38,10 +36,10 @@ _ROUNDS = 300
 
 # About the bytes that Python takes for a node and for an edge, besides what is encoded.
 _SPOT_BYTES, _LINK_BYTES = 900, 450
-_TAIL = ',"hop":{},"hidden_upstream":{},"hidden_downstream":{}}}'
-_PLAIN_TAIL = _TAIL.format(0, 0, 0).encode()
-_PLACE = b'"nodes":[],"edges":[]'
-_encode = msgspec.json.Encoder().encode
+_OTHER_WAY = {"in": "out", "out": "in"}
+
+
+Passing = dict[Spot, Any]
 
 
 class EventTargets(Protocol):
@@ -54,18 +52,37 @@ class EventTargets(Protocol):
     ) -> list[Touched]: ...
 
 
-class _Unanswerable(Exception):
-    """The reference has to answer. The argument says why, for the metrics."""
+class Unanswerable(Exception):
+    """The reference has to answer."""
 
 
-class _Root(msgspec.Struct, frozen=True):
+class Root(msgspec.Struct, frozen=True):
     """The beginning of a walk: a dataset, or a job with the jobs below it."""
 
     row: uuid.UUID
-    name: str
     type: Role
-    label: str
-    jobs: tuple[uuid.UUID, ...]
+    jobs: tuple[uuid.UUID, ...] = ()
+
+
+class Face(Protocol):
+    """A question about the present in the shape of one API. `most`: the nodes that a walk may meet."""
+
+    most: int
+
+    @property
+    def root(self) -> tuple[str, str]:
+        """The kind of names, and the name at which the walk begins."""
+
+    async def find_root(self, connection: Connection) -> Root:
+        """Raises NotFound, and Unanswerable if the name is not the one that the answer shows."""
+
+    def attempt(self, graph: "ResidentGraph", root: Root, passing: Passing) -> bytes | Missing | list[Spot]:
+        """Return the answer; or the sides, or the nodes whose bodies, are missing. Raises Unanswerable, TooLarge."""
+
+    async def load_bodies(
+        self, connection: Connection, graph: "ResidentGraph", spots: list[Spot], passing: Passing
+    ) -> None:
+        """Encode nodes: those that change with time or with other events than their own into `passing`, for this answer alone."""
 
 
 class ResidentGraph:
@@ -81,66 +98,64 @@ class ResidentGraph:
         self._empty()
 
     def _empty(self) -> None:
-        self._graph = Adjacency()
-        self._roots: dict[str, _Root] = {}
+        self.graph = Adjacency()
+        self._roots: dict[tuple[str, str], Root] = {}
         self._aliases: dict[uuid.UUID, uuid.UUID] = {}
         self._of_runs: dict[uuid.UUID, set[Spot]] = {}
+        self._readers: dict[uuid.UUID, set[Spot]] = {}
         self._encoded_bytes = 0
 
     @property
     def size(self) -> int:
         """About how many bytes the graph takes."""
-        graph = self._graph
+        graph = self.graph
         return self._encoded_bytes + _SPOT_BYTES * len(graph.spots) + _LINK_BYTES * graph.links
 
-    async def lineage(self, question: Question) -> bytes | None:
-        """Return the encoded answer (a `Lineage`); None: ask the reference.
-
-        Raises NotFound for an unknown node, InvalidQuestion for a direction or depth that makes no sense.
-        """
-        if not self._most_bytes or question.as_of is not None or question.columns or question.field is not None:
+    async def answer(self, face: Face) -> bytes | None:
+        """Return the encoded answer; None: ask the reference. Raises NotFound for an unknown node."""
+        if not self._most_bytes:
             return None
-        check_reach(question.direction, question.depth)
         try:
-            answer, how = await self._answer(question)
-        except (_Unanswerable, TooLarge):
+            answer, how = await self._answer(face)
+        except (Unanswerable, TooLarge):
             answer, how = None, "postgresql"
         telemetry.measure(telemetry.LineageAnswered(how, self.size))
         return answer
 
-    async def _answer(self, question: Question) -> tuple[bytes, str]:
+    async def _answer(self, face: Face) -> tuple[bytes, str]:
         async with self._database.connection() as connection:
             now = await resident.position(connection)
         # Between here and the answer nothing is awaited, so the graph is of one moment.
-        if now == self._at and not self._changing.locked():
-            found = self._attempt(question, {})
+        if now == self._at and not self._changing.locked() and (root := self._roots.get(face.root)) is not None:
+            found = face.attempt(self, root, {})
             if isinstance(found, bytes):
                 return found, "resident"
         if self._changing.locked():
             # Another question brings the graph up to date; the reference does not wait for it.
-            raise _Unanswerable
+            raise Unanswerable
         async with self._changing:
-            return await self._answer_after_loading(question)
+            return await self._answer_after_loading(face)
 
-    async def _answer_after_loading(self, question: Question) -> tuple[bytes, str]:
+    async def _answer_after_loading(self, face: Face) -> tuple[bytes, str]:
         # Numbers up to `safe` are of transactions that had ended before the snapshot, so it has all of them.
         await self._horizon.look()
         async with self._database.snapshot(generic=True) as connection:
             await self._catch_up(connection)
-            passing: dict[Spot, bytes] = {}
+            root = self._roots.get(face.root)
+            if root is None:
+                root = self._roots[face.root] = await face.find_root(connection)
+            passing: Passing = {}
             for _ in range(_ROUNDS):
-                found = self._attempt(question, passing)
+                found = face.attempt(self, root, passing)
                 if isinstance(found, bytes):
                     if self.size > self._most_bytes:
                         self._empty()
                     return found, "loaded"
                 if isinstance(found, Missing):
-                    await self._load_sides(connection, found, question)
-                elif found is None:
-                    await self._load_root(connection, question.node)
+                    await self._load_sides(connection, found, face.most)
                 else:
-                    await self._load_bodies(connection, found, passing)
-        raise _Unanswerable
+                    await face.load_bodies(connection, self, found, passing)
+        raise Unanswerable
 
     # -- up to the end of the log --
 
@@ -159,7 +174,7 @@ class ResidentGraph:
         numbers = {event.arrived for event in logged} | set(changes)
         if len(logged) > _MOST_EVENTS:
             self._at = None
-            raise _Unanswerable
+            raise Unanswerable
         if held is not self._at or set(changes) - self._ahead:
             self._empty()
         elif new := [event for event in logged if event.arrived not in self._ahead]:
@@ -188,64 +203,56 @@ class ResidentGraph:
             return
         edges = await resident.edges_of(connection, jobs)
         for job in jobs:
-            self._graph.replace(job, edges.get(job, ()))
+            self.graph.replace(job, edges.get(job, ()))
         datasets = touched.datasets | await resident.affected_datasets(connection, touched.runs)
-        for id_ in (*jobs, *datasets, *(canonical.get(one, one) for one in datasets)):
-            if (spot := self._graph.spots.get(id_)) is not None:
-                self._forget_body(spot)
+        shown = {*jobs, *datasets, *(canonical.get(one, one) for one in datasets)}
+        self._forget(self.graph.spots[id_] for id_ in shown if id_ in self.graph.spots)
         for run in touched.runs:
-            for spot in self._of_runs.pop(run, ()):
-                self._forget_body(spot)
+            self._forget(self._of_runs.pop(run, ()))
+        for dataset in shown:
+            self._forget(self._readers.pop(dataset, ()))
         # A name may have another reading now, and a job another job below it.
         self._roots.clear()
 
     def _is_regrouped(self, dataset: uuid.UUID, canonical: uuid.UUID) -> bool:
         """Return whether a dataset has come to stand under another name than the graph holds it under."""
-        spots = self._graph.spots
+        spots = self.graph.spots
         held = self._aliases.get(dataset, dataset)
         return held != canonical and (dataset in self._aliases or dataset in spots or canonical in spots)
 
-    def _forget_body(self, spot: Spot) -> None:
-        if spot.body is not None:
-            self._encoded_bytes -= len(spot.body)
-            spot.body = None
+    def _forget(self, spots: Iterable[Spot]) -> None:
+        for spot in spots:
+            self._encoded_bytes -= sum(size for _, size in spot.bodies.values())
+            spot.bodies.clear()
 
     # -- parts that are not held yet --
 
-    async def _load_root(self, connection: Connection, text: str) -> None:
-        row = await node_row(connection, text)
-        if row.node_id != text:
-            raise _Unanswerable  # another spelling
-        jobs: set[uuid.UUID] = set()
-        if row.type == "JOB":
-            level = jobs = {row.id}
-            while level:
-                below = await edge_store.children(connection, level)
-                level = {child for children in below.values() for child in children} - jobs
-                jobs = jobs | level
-        self._roots[text] = _Root(
-            row.id, row.name, "DATASET" if row.type == "DATASET" else "JOB", row.node_id, tuple(jobs)
-        )
-
-    async def _load_sides(self, connection: Connection, missing: Missing, question: Question) -> None:
-        """Load the edges that the rest of a walk needs, in one journey."""
+    async def _load_sides(self, connection: Connection, missing: Missing, most: int) -> None:
+        """Load the edges that the rest of a walk needs: in one direction in one journey, around nodes a hop at a time."""
         ids = [spot.id for spot in missing.spots]
-        datasets, jobs = (ids, []) if missing.spots[0].role == "DATASET" else ([], ids)
-        direction, depth = missing.direction, missing.depth
+        of_datasets = missing.spots[0].role == "DATASET"
+        if missing.direction is None:
+            ask = edge_store.at_datasets if of_datasets else edge_store.at_jobs
+            for direction, way in (("upstream", "out"), ("downstream", "in")):
+                edges: dict[uuid.UUID, list[Edge]] = {}
+                for edge in await ask(connection, ids, way if of_datasets else _OTHER_WAY[way], Moment()):
+                    edges.setdefault(edge.dataset if of_datasets else edge.job, []).append(edge)
+                for spot in missing.spots:
+                    self.graph.load(spot, cast("Direction", direction), edges.get(spot.id, ()))
+            return
+        datasets, jobs = (ids, []) if of_datasets else ([], ids)
         # More than the answer may have, because what is held already is met again on the way.
-        most = 4 * question.max_nodes
-        ahead = await edge_store.ahead(connection, datasets, jobs, direction, depth, most)
+        ahead = await edge_store.ahead(connection, datasets, jobs, missing.direction, missing.depth, 4 * most)
         if not ahead.whole:
-            raise _Unanswerable
-        loaded = self._hold(ahead, datasets, jobs, direction, depth)
-        await self._describe(connection, loaded)
+            raise Unanswerable
+        await self.describe(connection, self._hold(ahead, datasets, jobs, missing.direction, missing.depth))
 
     def _hold(
         self, ahead: Ahead, datasets: Iterable[uuid.UUID], jobs: Iterable[uuid.UUID], direction: Direction, depth: int
     ) -> list[Spot]:
         """Hold the edges of a walk; the jobs whose edges were met."""
         near, far = ("out", "in") if direction == "upstream" else ("in", "out")
-        graph, seen = self._graph, set(datasets)
+        graph, seen = self.graph, set(datasets)
         front, via, met = list(seen), set(jobs), set[uuid.UUID](jobs)
         for hop in range(depth + 1):
             if front:
@@ -270,7 +277,7 @@ class ResidentGraph:
                 break
         return [graph.spots[job] for job in met]
 
-    async def _describe(self, connection: Connection, jobs: Iterable[Spot]) -> None:
+    async def describe(self, connection: Connection, jobs: Iterable[Spot]) -> None:
         """Load the explicit lineage of jobs that have some, and how far their SQL is understood."""
         new = [job for job in jobs if not job.described]
         edges = {job: [link.edge for link in job.links()] for job in new}
@@ -281,109 +288,22 @@ class ResidentGraph:
         for job in new:
             job.told, job.level, job.described = told.get(job.id), levels.get(job.id), True
 
-    async def _load_bodies(self, connection: Connection, spots: Collection[Spot], passing: dict[Spot, bytes]) -> None:
-        """Encode nodes. `passing` gets those that change with time or with other events than their own: they are loaded for each answer."""
-        await self._describe(connection, [spot for spot in spots if spot.role == "JOB"])
-        ids = [spot.id for spot in spots]
-        nodes = await node.load(connection, ids)
-        latest = await run_store.latest_of_jobs(connection, [s.id for s in spots if s.role == "JOB"], "infinity")
-        below = await run_store.below(connection, [run.run_id for run in latest.values()])
-        for canonical, others in (await names.members(connection, ids)).items():
-            self._aliases |= dict.fromkeys(others, canonical)
-        now = dt.datetime.now(dt.UTC)
-        for spot in spots:
-            shown = nodes.get(spot.id)
-            if shown is None or (isinstance(shown, node.JobNode) != (spot.role == "JOB")):
-                spot.mixed = True
-                continue
-            self._forget_body(spot)
-            spot.name = shown.id
-            encoded = _encode(shown)
-            assert encoded.endswith(_PLAIN_TAIL)
-            body = encoded[: -len(_PLAIN_TAIL)]
-            run = latest.get(spot.id)
-            streaming = isinstance(shown, node.JobNode) and shown.streaming
-            until = None if run is None else liveness.unchanged_until(run, streaming=streaming)
-            if run is not None and (run.run_id in below or (until is not None and until <= now)):
-                passing[spot] = body
-                continue
-            self._encoded_bytes += len(body)
-            spot.body = body
-            spot.until = float("inf") if until is None else until.timestamp()
-            if run is not None:
-                self._of_runs.setdefault(run.run_id, set()).add(spot)
+    def hold_body(
+        self, spot: Spot, kind: str, body: Any, size: int, *, run: uuid.UUID | None, reads: Iterable[uuid.UUID] = ()
+    ) -> None:
+        """Hold what an API shows of a node, of about `size` bytes, until an event touches the node, this run or one of these datasets."""
+        spot.bodies[kind] = (body, size)
+        self._encoded_bytes += size
+        if run is not None:
+            self._of_runs.setdefault(run, set()).add(spot)
+        for dataset in reads:
+            self._readers.setdefault(dataset, set()).add(spot)
 
-    # -- the answer --
+    def hold_edge(self, link: Link, body: bytes) -> None:
+        link.body = body
+        self._encoded_bytes += len(body)
 
-    def _attempt(self, question: Question, passing: dict[Spot, bytes]) -> bytes | Missing | list[Spot] | None:
-        """Return the answer; or the sides, or the nodes whose bodies, are missing; None if the root is."""
-        root = self._roots.get(question.node)
-        if root is None:
-            return None
-        graph = self._graph
-        datasets = [graph.spot(root.row, "DATASET")] if root.type == "DATASET" else []
-        jobs = [graph.spot(job, "JOB") for job in root.jobs]
-        directions: list[Direction] = ["upstream", "downstream"]
-        if question.direction != "both":
-            directions = [one for one in directions if one == question.direction]
-        walked = graph.walk(datasets, jobs, directions, question.depth, question.max_nodes)
-        if isinstance(walked, Missing):
-            return walked
-        now = dt.datetime.now(dt.UTC)
-        second = now.timestamp()
-        missing = [spot for spot in walked.hops if (spot.body is None or spot.until <= second) and spot not in passing]
-        if any(spot.mixed for spot in walked.hops):
-            raise _Unanswerable
-        if undescribed := [link.job for link in walked.links if link.body is None and not link.job.described]:
-            missing += undescribed
-        return missing or self._assembled(question, root, walked, passing, now)
-
-    def _assembled(
-        self, question: Question, root: _Root, walked: Walked, passing: dict[Spot, bytes], now: dt.datetime
-    ) -> bytes:
-        hops, beyond = walked.hops, walked.beyond
-        hidden = {other for side in beyond.values() for some in side.values() for other in some} - hops.keys()
-        head = Lineage(
-            root=root.label,
-            roots=[root.label],
-            subject=FoundObject(root.type, root.label, root.label),
-            direction=question.direction,
-            depth=question.depth,
-            as_of=now,
-            nodes=[],
-            edges=[],
-            column_edges=[],
-            hidden=Hidden(len(hidden), f"depth={question.depth} reached" if hidden else None),
-        )
-        before, _, after = _encode(head).partition(_PLACE)
-        nodes = b",".join(self._nodes(walked, passing))
-        return b'%b"nodes":[%b],"edges":[%b]%b' % (before, nodes, b",".join(self._edges(walked)), after)
-
-    def _nodes(self, walked: Walked, passing: dict[Spot, bytes]) -> list[bytes]:
-        """The nodes by hop and id, with how many neighbours beyond the depth each has."""
-        hops, upstream, downstream = walked.hops, walked.beyond["upstream"], walked.beyond["downstream"]
-        tails = {hop: _TAIL.format(hop, 0, 0).encode() for hop in set(hops.values())}
-        found = []
-        for spot in sorted(hops, key=lambda one: (hops[one], one.name)):
-            body = passing.get(spot) or spot.body
-            assert body is not None
-            if spot in upstream or spot in downstream:
-                counts = (sum(other not in hops for other in side.get(spot, ())) for side in (upstream, downstream))
-                found.append(body + _TAIL.format(hops[spot], *counts).encode())
-            else:
-                found.append(body + tails[hops[spot]])
-        return found
-
-    def _edges(self, walked: Walked) -> list[bytes]:
-        """The edges by the ids of their ends."""
-        rank = {spot: place for place, spot in enumerate(sorted(walked.hops, key=lambda one: one.name))}
-        ordered = sorted(walked.links, key=lambda link: (rank[link.source], rank[link.target]))
-        return [link.body or self._encode_link(link) for link in ordered]
-
-    def _encode_link(self, link: Link) -> bytes:
-        names_of_ends = {link.source.id: link.source.name, link.target.id: link.target.name}
-        level = link.job.level
-        edge = answer_edge(link.edge, names_of_ends, {} if level is None else {link.job.id: level})
-        link.body = _encode(edge)
-        self._encoded_bytes += len(link.body)
-        return link.body
+    def hold_aliases(self, others: Mapping[uuid.UUID, Iterable[uuid.UUID]]) -> None:
+        """Remember under which names datasets stand: canonical id → the other ids."""
+        for canonical, ids in others.items():
+            self._aliases |= dict.fromkeys(ids, canonical)

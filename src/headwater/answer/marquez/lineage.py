@@ -20,8 +20,8 @@ from headwater.store.marquez.runs import Key
 
 # In graphs with more jobs than this, latest runs have state and times only: no inputs, outputs or facets.
 WHOLE_RUNS_UP_TO = 200
-_OF_JOBS = ("jobType", "sourceCodeLocation", "documentation")
-_OF_DATASETS = ("schema", "datasetType", "dataSource", "documentation", "tags")
+OF_JOBS = ("jobType", "sourceCodeLocation", "documentation")
+OF_DATASETS = ("schema", "datasetType", "dataSource", "documentation", "tags")
 
 
 async def get(database: Database, node_id: str, depth: int, aggregate_by_parent: bool = False) -> shapes.Lineage:
@@ -95,7 +95,7 @@ async def _graph(connection: Connection, walk: _Walk) -> shapes.Lineage:
     told_as = {id_: row.id for id_, row in found.items()}
     spots |= datasets
     _join(walk, spots, told_as)
-    facets = await facet_store.of_owners(connection, spots.keys(), [*_OF_JOBS, *_OF_DATASETS])
+    facets = await facet_store.of_owners(connection, spots.keys(), [*OF_JOBS, *OF_DATASETS])
     spoken = await annotations.of_owners(connection, spots.keys())
     latest = {id_: mine[0] for id_, mine in (await marquez_runs.latest(connection, jobs.keys(), 1)).items()}
     show = runs.run_answers if len(jobs) <= WHOLE_RUNS_UP_TO else runs.outlined
@@ -132,9 +132,9 @@ def _node(
     data: shapes.JobData | shapes.DatasetData
     if isinstance(spot.row, JobRow):
         inputs, outputs = (_datasets(side) for side in (spot.into, spot.out_of))
-        data = _job(spot.row, facets, words, inputs, outputs, latest)
+        data = job_data(spot.row, facets, words, inputs, outputs, latest)
     else:
-        data = _dataset(spot.row, facets, words, current)
+        data = dataset_data(spot.row, facets, words, current)
     return shapes.Node(
         id=spot.name,
         type="JOB" if isinstance(spot.row, JobRow) else "DATASET",
@@ -158,7 +158,7 @@ def _datasets(side: set[_Spot]) -> list[shapes.DatasetId]:
     )
 
 
-def _job(
+def job_data(
     row: JobRow,
     facets: dict[str, bytes],
     words: annotations.NodeChanges,
@@ -186,7 +186,7 @@ def _job(
     )
 
 
-def _dataset(
+def dataset_data(
     row: DatasetRow, facets: dict[str, bytes], words: annotations.NodeChanges, current: rows.CurrentVersion | None
 ) -> shapes.DatasetData:
     return shapes.DatasetData(

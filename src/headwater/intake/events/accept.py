@@ -418,11 +418,7 @@ def _receipts(items: Sequence[Item], projected: Sequence[Changes], new: set[byte
     for item, changes in zip(items, projected, strict=True):
         duplicate = item.digest not in new or item.digest in seen
         seen.add(item.digest)
-        mine = []
-        if not duplicate and left:
-            nodes = changes.nodes()
-            mine = [node for key, node in nodes.items() if key in left]
-            left -= nodes.keys()
+        mine = changes.take_nodes(left) if left and not duplicate else []
         receipts.append(Receipt(item.digest.hex(), item.event.kind, duplicate, mine, changes.warnings))
     return receipts
 

@@ -13,8 +13,16 @@ class Changes(rows.RowSet):
         super().__init__()
         self.warnings: list[Warning] = []
 
-    def nodes(self) -> dict[uuid.UUID, str]:
-        """The datasets, jobs and runs that the event mentions: row id to node id (`run:{uuid}` for runs)."""
-        nodes = {row.id: f"dataset:{row.namespace}:{row.name}" for row in self.of(rows.DatasetRow)}
-        nodes |= {row.id: f"job:{row.namespace}:{row.name}" for row in self.of(rows.JobRow)}
-        return nodes | {row.run_id: f"run:{row.run_id}" for row in self.of(rows.RunRow)}
+    def take_nodes(self, left: set[uuid.UUID]) -> list[str]:
+        """Remove from `left` the datasets, jobs and runs that the event mentions; return their node ids (`run:{uuid}` for runs)."""
+        taken = []
+        for prefix, named in (("dataset", self.of(rows.DatasetRow)), ("job", self.of(rows.JobRow))):
+            for row in named:
+                if row.id in left:
+                    left.remove(row.id)
+                    taken.append(f"{prefix}:{row.namespace}:{row.name}")
+        for run in self.of(rows.RunRow):
+            if run.run_id in left:
+                left.remove(run.run_id)
+                taken.append(f"run:{run.run_id}")
+        return taken

@@ -1,12 +1,12 @@
 """Lineage of datasets, jobs, columns and runs; received events, search, and counts."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
-from litestar import Request, get
+from litestar import Request, Response, get
 from litestar.datastructures import State
 from litestar.params import QueryParameter
 
-from headwater.answer.marquez import column_lineage, events, lineage, search, shapes, stats
+from headwater.answer.marquez import column_lineage, events, lineage, resident_lineage, search, shapes, stats
 from headwater.api.routes.v1 import parameters
 from headwater.api.routes.v1.parameters import Text, Whole, decoded
 from headwater.errors import InvalidQuestion, NotFound
@@ -24,12 +24,12 @@ async def lineage_graph(
     aggregate_by_parent: Annotated[str | None, QueryParameter(name="aggregateByParent")] = None,
 ) -> shapes.Lineage:
     """Return the graph around a dataset or a job; depth counts hops from job to job."""
-    return await lineage.get(
-        state.database,
-        parameters.present("nodeId", node_id),
-        parameters.whole("depth", depth, _DEPTH, None),
-        parameters.flag(aggregate_by_parent),
-    )
+    node, hops = parameters.present("nodeId", node_id), parameters.whole("depth", depth, _DEPTH, None)
+    folded = parameters.flag(aggregate_by_parent)
+    encoded = None if folded else await resident_lineage.get(state.resident, node, hops)
+    if encoded is not None:
+        return cast("shapes.Lineage", Response(encoded, media_type="application/json"))
+    return await lineage.get(state.database, node, hops, folded)
 
 
 @get("/column-lineage")

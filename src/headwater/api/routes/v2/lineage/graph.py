@@ -9,8 +9,7 @@ from litestar.params import QueryParameter
 
 from headwater.answer import zoom
 from headwater.answer.history import lineage_diff
-from headwater.answer.lineage import conflicts, lineage, paths, perspectives, view
-from headwater.answer.lineage.resident import ResidentGraph
+from headwater.answer.lineage import conflicts, lineage, paths, perspectives, resident_lineage, view
 from headwater.api.routes.v2.parameters import (
     Depth,
     Flag,
@@ -84,8 +83,7 @@ async def get_lineage(
     )
     asked = zoom.Zoom(to, wrong)
     if shape.plain and asked == zoom.Zoom() and node.startswith(("dataset:", "job:")):
-        resident: ResidentGraph = state.resident
-        encoded = await resident.lineage(question)
+        encoded = await resident_lineage.lineage(state.resident, question)
         if encoded is not None:
             return cast("view.View", Response(encoded, media_type="application/json"))
     answer = await zoom.lineage_of(state.database, question, shape, asked)

@@ -1,0 +1,155 @@
+"""`/api/v2`'s lineage out of the graph in memory: equal to `lineage.lineage`, which answers the rest: the past, columns, answers that are cut."""
+
+import datetime as dt
+
+import msgspec
+
+from headwater.answer.lineage import liveness, node
+from headwater.answer.lineage.find import node_row
+from headwater.answer.lineage.lineage import Question, answer_edge, check_reach
+from headwater.answer.lineage.lineage_answer import FoundObject, Hidden, Lineage
+from headwater.answer.lineage.resident import Passing, ResidentGraph, Root, Unanswerable
+from headwater.graph.adjacency import Direction, Link, Missing, Spot, Walked
+from headwater.store.database import Connection
+from headwater.store.lineage import edges as edge_store
+from headwater.store.lineage import names
+from headwater.store.lineage import runs as run_store
+
+_TAIL = ',"hop":{},"hidden_upstream":{},"hidden_downstream":{}}}'
+_PLAIN_TAIL = _TAIL.format(0, 0, 0).encode()
+_PLACE = b'"nodes":[],"edges":[]'
+_KIND = "v2"
+_encode = msgspec.json.Encoder().encode
+
+
+async def lineage(graph: ResidentGraph, question: Question) -> bytes | None:
+    """Return the encoded answer (a `Lineage`); None: ask the reference.
+
+    Raises NotFound for an unknown node, InvalidQuestion for a direction or depth that makes no sense.
+    """
+    if question.as_of is not None or question.columns or question.field is not None:
+        return None
+    check_reach(question.direction, question.depth)
+    return await graph.answer(_LineageFace(question))
+
+
+class _LineageFace:
+    def __init__(self, question: Question) -> None:
+        self.question, self.most = question, question.max_nodes
+
+    @property
+    def root(self) -> tuple[str, str]:
+        return _KIND, self.question.node
+
+    async def find_root(self, connection: Connection) -> Root:
+        row = await node_row(connection, self.question.node)
+        if row.node_id != self.question.node:
+            raise Unanswerable
+        if row.type == "DATASET":
+            return Root(row.id, "DATASET")
+        level = jobs = {row.id}
+        while level:
+            below = await edge_store.children(connection, level)
+            level = {child for children in below.values() for child in children} - jobs
+            jobs = jobs | level
+        return Root(row.id, "JOB", tuple(jobs))
+
+    def attempt(self, graph: ResidentGraph, root: Root, passing: Passing) -> bytes | Missing | list[Spot]:
+        held = graph.graph
+        datasets = [held.spot(root.row, "DATASET")] if root.type == "DATASET" else []
+        jobs = [held.spot(job, "JOB") for job in root.jobs]
+        directions: list[Direction] = ["upstream", "downstream"]
+        if self.question.direction != "both":
+            directions = [one for one in directions if one == self.question.direction]
+        walked = held.walk(datasets, jobs, directions, self.question.depth, self.most)
+        if isinstance(walked, Missing):
+            return walked
+        if any(spot.mixed for spot in walked.hops):
+            raise Unanswerable
+        now = dt.datetime.now(dt.UTC)
+        second = now.timestamp()
+        missing = [
+            spot for spot in walked.hops if (_KIND not in spot.bodies or spot.until <= second) and spot not in passing
+        ]
+        missing += [link.job for link in walked.links if link.body is None and not link.job.described]
+        return missing or self._assembled(graph, walked, passing, now)
+
+    async def load_bodies(
+        self, connection: Connection, graph: ResidentGraph, spots: list[Spot], passing: Passing
+    ) -> None:
+        spots = list(dict.fromkeys(spots))
+        await graph.describe(connection, [spot for spot in spots if spot.role == "JOB"])
+        ids = [spot.id for spot in spots]
+        nodes = await node.load(connection, ids)
+        latest = await run_store.latest_of_jobs(connection, [s.id for s in spots if s.role == "JOB"], "infinity")
+        below = await run_store.below(connection, [run.run_id for run in latest.values()])
+        graph.hold_aliases(await names.members(connection, ids))
+        now = dt.datetime.now(dt.UTC)
+        for spot in spots:
+            shown = nodes.get(spot.id)
+            if shown is None or (isinstance(shown, node.JobNode) != (spot.role == "JOB")):
+                spot.mixed = True
+                continue
+            spot.name = shown.id
+            encoded = _encode(shown)
+            assert encoded.endswith(_PLAIN_TAIL)
+            body = encoded[: -len(_PLAIN_TAIL)]
+            run = latest.get(spot.id)
+            streaming = isinstance(shown, node.JobNode) and shown.streaming
+            until = None if run is None else liveness.unchanged_until(run, streaming=streaming)
+            if run is not None and (run.run_id in below or (until is not None and until <= now)):
+                passing[spot] = body
+                continue
+            spot.until = float("inf") if until is None else until.timestamp()
+            graph.hold_body(spot, _KIND, body, len(body), run=None if run is None else run.run_id)
+
+    def _assembled(self, graph: ResidentGraph, walked: Walked, passing: Passing, now: dt.datetime) -> bytes:
+        hops, beyond, question = walked.hops, walked.beyond, self.question
+        hidden = {other for side in beyond.values() for some in side.values() for other in some} - hops.keys()
+        head = Lineage(
+            root=question.node,
+            roots=[question.node],
+            subject=FoundObject(
+                "DATASET" if question.node.startswith("dataset:") else "JOB", question.node, question.node
+            ),
+            direction=question.direction,
+            depth=question.depth,
+            as_of=now,
+            nodes=[],
+            edges=[],
+            column_edges=[],
+            hidden=Hidden(len(hidden), f"depth={question.depth} reached" if hidden else None),
+        )
+        before, _, after = _encode(head).partition(_PLACE)
+        edges = b",".join(_edges(graph, walked))
+        return b'%b"nodes":[%b],"edges":[%b]%b' % (before, b",".join(_nodes(walked, passing)), edges, after)
+
+
+def _nodes(walked: Walked, passing: Passing) -> list[bytes]:
+    """The nodes by hop and id, with how many neighbours beyond the depth each has."""
+    hops, upstream, downstream = walked.hops, walked.beyond["upstream"], walked.beyond["downstream"]
+    tails = {hop: _TAIL.format(hop, 0, 0).encode() for hop in set(hops.values())}
+    found = []
+    for spot in sorted(hops, key=lambda one: (hops[one], one.name)):
+        body: bytes = passing[spot] if spot in passing else spot.bodies[_KIND][0]
+        if spot in upstream or spot in downstream:
+            counts = (sum(other not in hops for other in side.get(spot, ())) for side in (upstream, downstream))
+            found.append(body + _TAIL.format(hops[spot], *counts).encode())
+        else:
+            found.append(body + tails[hops[spot]])
+    return found
+
+
+def _edges(graph: ResidentGraph, walked: Walked) -> list[bytes]:
+    """The edges by the ids of their ends."""
+    rank = {spot: place for place, spot in enumerate(sorted(walked.hops, key=lambda one: one.name))}
+    ordered = sorted(walked.links, key=lambda link: (rank[link.source], rank[link.target]))
+    return [link.body or _encode_link(graph, link) for link in ordered]
+
+
+def _encode_link(graph: ResidentGraph, link: Link) -> bytes:
+    ends = {link.source.id: link.source.name, link.target.id: link.target.name}
+    level = link.job.level
+    body = _encode(answer_edge(link.edge, ends, {} if level is None else {link.job.id: level}))
+    graph.hold_edge(link, body)
+    return body
