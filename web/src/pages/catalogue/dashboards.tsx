@@ -78,7 +78,7 @@ export function Dashboards() {
       {
         id: "now",
         header: "Now",
-        value: (row) => troubles.get(row.id) ?? null,
+        value: (row) => troubles.get(row.id)?.kind ?? null,
         cell: (row) => <Trouble of={row.id} among={troubles} />,
       },
       {

@@ -50,7 +50,7 @@ export function Datasets() {
       {
         id: "now",
         header: "Now",
-        value: (row) => troubles.get(row.id) ?? null,
+        value: (row) => troubles.get(row.id)?.kind ?? null,
         cell: (row) => <Trouble of={row.id} among={troubles} />,
       },
       {

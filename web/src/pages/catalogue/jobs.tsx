@@ -110,7 +110,7 @@ export function Jobs() {
       {
         id: "now",
         header: "Now",
-        value: ({ job }) => troubles.get(job.id) ?? null,
+        value: ({ job }) => troubles.get(job.id)?.kind ?? null,
         cell: ({ job }) => <Trouble of={job.id} among={troubles} />,
       },
       {

@@ -141,7 +141,7 @@ function Owned({ title, rows, total }: { title: string; rows: Group["datasets"];
           {
             id: "now",
             header: "Now",
-            value: (row) => troubles.get(row.id) ?? null,
+            value: (row) => troubles.get(row.id)?.kind ?? null,
             cell: (row) => <Trouble of={row.id} among={troubles} />,
           },
           {

@@ -34,7 +34,7 @@ describe("runs", () => {
 });
 
 test.each(["wrong", "failed", "doubted", "late", "stalled"])("what is %s has a tint of its own", (kind) => {
-  const lens = lensView("incidents", [], { troubles: new Map([["dataset:a:b", kind]]) })!;
+  const lens = lensView("incidents", [], { troubles: new Map([["dataset:a:b", { kind, incident: "job:a:c" }]]) })!;
   const tinted = lens.of(dataset("dataset:a:b"))!;
   expect(tinted.note).toBe(kind);
   expect(lens.legend.filter((one) => one.tint === tinted.tint).map((one) => one.word)).toEqual([kind]);

@@ -1,4 +1,5 @@
 // A lens: one colour scale over the graph, and its legend. Colours come with words, on the card and in the legend.
+import type { Troubles } from "../../api/troubles.ts";
 import type { LineageNode } from "../../api/types.ts";
 import { count, percent, plural } from "../../format.ts";
 import { TONES } from "../../parts/state.tsx";
@@ -47,7 +48,7 @@ const CALM: Tinted = { tint: TONES.none, note: "no open incident" };
 export interface LensData {
   freshness?: ReadonlyMap<string, string>;
   /** Object → the worst kind of open incident it is the cause of, or hit by. */
-  troubles?: ReadonlyMap<string, string>;
+  troubles?: Troubles;
   reads?: ReadonlyMap<string, number>;
   money?: ReadonlyMap<string, number>;
   /** Dataset → its columns whose origin is known. */
@@ -68,7 +69,7 @@ export function lensView(lens: Lens | undefined, nodes: readonly LineageNode[], 
       };
     case "incidents":
       return {
-        of: (node) => TROUBLE[data.troubles?.get(node.id) ?? ""] ?? CALM,
+        of: (node) => TROUBLE[data.troubles?.get(node.id)?.kind ?? ""] ?? CALM,
         legend: [...Object.values(TROUBLE), CALM].map(({ tint, note }) => ({ tint, word: note })),
       };
     case "freshness":

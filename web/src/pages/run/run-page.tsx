@@ -1,12 +1,13 @@
 // One run: what it read and wrote by version, its children over time, its parameters, code and error; beside another run.
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useRun } from "../../api/queries.ts";
+import { useTroubles } from "../../api/troubles.ts";
 import type { RunDetail } from "../../api/types.ts";
 import { bytes, count, duration, exact, plural } from "../../format.ts";
 import { distinguish } from "../../names.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { Facets } from "../../parts/facets.tsx";
-import { Command, Trouble } from "../../parts/message.tsx";
+import { Command, Trouble as Refusal } from "../../parts/message.tsx";
 import { NodeLink, RunLink } from "../../parts/node-link.tsx";
 import { Facts, Page, Section } from "../../parts/page.tsx";
 import { State } from "../../parts/state.tsx";
@@ -15,6 +16,7 @@ import { Table } from "../../parts/table.tsx";
 import { Waiting } from "../../parts/waiting.tsx";
 import { When } from "../../parts/when.tsx";
 import { RunReceipts } from "../events/run-receipts.tsx";
+import { Trouble } from "../incidents/trouble.tsx";
 import { Beside } from "./beside.tsx";
 import { Why } from "../job/why.tsx";
 import { Gantt } from "./gantt.tsx";
@@ -50,7 +52,7 @@ export function RunPage() {
   if (!run)
     return (
       <main className={query.error ? "stage" : "page"}>
-        {query.error ? <Trouble error={query.error} retry={() => void query.refetch()} /> : <Waiting lines={8} />}
+        {query.error ? <Refusal error={query.error} retry={() => void query.refetch()} /> : <Waiting lines={8} />}
       </main>
     );
   const [key, , Tab] = TABS.find(([one]) => one === tab) ?? TABS[0];
@@ -106,6 +108,7 @@ export function RunPage() {
 function Overview({ run }: { run: RunDetail }) {
   const failure = errorOf(run);
   const parameters = Object.entries(run.parameters);
+  const troubles = useTroubles();
   return (
     <>
       {failure && (
@@ -213,6 +216,12 @@ function Overview({ run }: { run: RunDetail }) {
               cell: (input) => <NodeLink id={input.dataset} />,
             },
             {
+              id: "now",
+              header: "Now",
+              value: (input) => troubles.get(input.dataset)?.kind ?? null,
+              cell: (input) => <Trouble of={input.dataset} among={troubles} />,
+            },
+            {
               id: "version",
               header: "Version",
               value: (input) => input.external_version ?? input.version_id,
@@ -249,6 +258,12 @@ function Overview({ run }: { run: RunDetail }) {
               wide: true,
               value: (output) => output.dataset,
               cell: (output) => <NodeLink id={output.dataset} tab="versions" />,
+            },
+            {
+              id: "now",
+              header: "Now",
+              value: (output) => troubles.get(output.dataset)?.kind ?? null,
+              cell: (output) => <Trouble of={output.dataset} among={troubles} />,
             },
             {
               id: "rows",
