@@ -1,6 +1,6 @@
 """The cost of capture to a program: a loop of small queries with and without it, alternating in one session.
 
-    python benchmarks/micro/capture_overhead.py [--queries 200] [--rounds 20] [--jar PATH]
+    python benchmarks/micro/capture_overhead.py [--queries 200] [--rounds 20] [--work queries tasks] [--jar PATH]
 
 A round is QUERIES queries: four in five read and aggregate to the driver, one in five writes Parquet. Rounds alternate without / with capture in
 the same JVM, so that the machine's moods hit both. Neighbours are a pair; the mean of the pairs' differences comes with its interval of 95 %
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,12 @@ def alternating(arguments: argparse.Namespace, home: str) -> None:
         queries(spark, home, arguments.queries // 2)
         if attachment:
             attachment.detach()
-    for name, work in (("queries", lambda: queries(spark, home, arguments.queries)), ("tasks", lambda: tasks(spark))):
+    works: dict[str, Callable[[], float]] = {
+        "queries": lambda: queries(spark, home, arguments.queries),
+        "tasks": lambda: tasks(spark),
+    }
+    for name in arguments.work:
+        work = works[name]
         figures: dict[str, dict[bool, list[float]]] = {
             what: {False: [], True: []} for what in ("wall", "Python's processor", "JVM's processor")
         }
@@ -118,7 +124,7 @@ def alternating(arguments: argparse.Namespace, home: str) -> None:
                 f"{name}, {what}: without {without:.3f} s, with {with_it:.3f} s {share} (means of {arguments.rounds} pairs)",
                 flush=True,
             )
-    print(f"events: {emitter.count}")
+    print(f"events: {emitter.count}; load: {os.getloadavg()[0]:.1f}")
     spark.stop()
 
 
@@ -150,6 +156,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--work", nargs="*", default=["queries", "tasks"], choices=["queries", "tasks"])
     parser.add_argument("--jar")
     parser.add_argument("--single", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

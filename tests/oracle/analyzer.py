@@ -9,9 +9,9 @@ from typing import Any
 
 from headwater.capture.spark import columns, dependencies
 from headwater.capture.spark import plan as plans
-from headwater.capture.spark.columns import Column, Relation
 from headwater.capture.spark.dependencies import Dependencies
 from headwater.capture.spark.plan import Node
+from headwater.capture.spark.relation import Column, Relation
 from tests.oracle.edges import Edges, Inputs, column_of, kinds
 
 _CHANGES = frozenset({"MergeIntoTable", "UpdateTable", "DeleteFromTable"})

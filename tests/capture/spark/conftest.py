@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from headwater.capture.spark import statistics
+from headwater.capture.spark import emission, recorded, statistics
+from headwater.capture.spark.coverage import Coverage
+from headwater.capture.spark.examination import Examined, Examiner
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -103,19 +105,56 @@ def land(spark: Any, attachment: Any, kept: Kept, tmp_path_factory: pytest.TempP
 
 @pytest.fixture(autouse=True)
 def same_facts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Read each executed plan of a test both ways, at once and call by call: they must not differ."""
+    """Read each plan of a test both ways, from the facts that came along and call by call: what is found must not differ."""
     if "count" in request.fixturenames:
         yield  # the calls are counted
         return
     differences: list[tuple[Any, Any]] = []
-    read = statistics.ExecutedPlans.read
+    counts, examine = statistics.counts, Examiner.examine
 
-    def read_twice(plans: statistics.ExecutedPlans, jexecuted: Any) -> Any:
-        found, slow = read(plans, jexecuted), statistics.metrics(statistics.walk_by_calls(jexecuted))
+    def count_twice(jqe: Any) -> Any:
+        found, jexecuted = counts(jqe), real(jqe).executedPlan()
+        slow = statistics.metrics(statistics.walk_by_calls(jexecuted))
         if (found.written, found.scans) != (slow.written, slow.scans) and not found.limit and not slow.limit:
             differences.append((found, slow))
         return found
 
-    monkeypatch.setattr(statistics.ExecutedPlans, "read", read_twice)
+    def examine_twice(examiner: Examiner, jqe: Any, action: str = "") -> Any:
+        found = examine(examiner, jqe, action)
+        facts = recorded.facts_of(jqe)
+        # What models say changes as it is asked.
+        if facts is not None and facts.is_whole and not examiner.predictions.any:
+            slow = Examiner(examiner.config, Coverage())
+            slow.columns, slow.predictions = examiner.columns, examiner.predictions
+            other = examine(slow, real(jqe), action)
+            differences.extend(pair for pair in zip(shown(found), shown(other), strict=True) if pair[0] != pair[1])
+        return found
+
+    monkeypatch.setattr(statistics, "counts", count_twice)
+    monkeypatch.setattr(Examiner, "examine", examine_twice)
     yield
-    assert not differences
+    for found, other in differences:
+        assert found == other
+
+
+def real(jqe: Any) -> Any:
+    """The JVM's own object, asked for without a trace."""
+    if not isinstance(jqe, recorded.Recorded):
+        return jqe
+    asked = jqe._handle.asked
+    found = jqe.real()
+    jqe._handle.asked = asked
+    return found
+
+
+def shown(found: Examined) -> list[Any]:
+    """The parts of events that tell of a query. The ExprIds of a plan that was read before are those of then."""
+    write, analysis = found.write, found.analysis
+    of_write = ("target", "lifecycle", "partitions", "previous", "columns", "sources")
+    result: list[Any] = [found.sql, *(write and (name, getattr(write, name)) for name in of_write)]
+    if analysis is not None:
+        lineage = emission.column_lineage(analysis, 20_000) if write is not None else None
+        read = emission.driver_read(analysis) if write is None else None
+        inputs = emission.inputs(analysis.inputs, analysis.leaves, None)
+        result += [lineage, read, inputs, analysis.fields, analysis.warnings, analysis.opaque, analysis.leaves.coverage]
+    return result

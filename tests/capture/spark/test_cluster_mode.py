@@ -90,17 +90,29 @@ class Cluster:
 
     def run(self, job: Path, *words: str) -> None:
         """Run a program with its driver in the worker, until that has ended well."""
-        jar = next((HOME / "jars").glob("spark-tags_*.jar"))
         before = len(self.asked()["completeddrivers"])
+        self.submit(job, *words)
+        ended = self._until(lambda: (done := self.asked()["completeddrivers"])[before:] and done, 240)
+        logs = "".join(path.read_text(errors="replace")[-3000:] for path in (self.home / "work").glob("driver-*/std*"))
+        assert ended[0]["state"] == "FINISHED", logs
+
+    def kill(self, true: Callable[[], object]) -> None:
+        """Kill the driver that runs, once something is true, and wait until the cluster says that it is killed."""
+        self._until(true)
+        driver = self.asked()["activedrivers"][0]["id"]
+        command = [str(HOME / "bin/spark-class"), "org.apache.spark.deploy.Client", "kill", self.master, driver]
+        subprocess.run(command, env=self.env(), check=True, capture_output=True, timeout=120)
+        self._until(lambda: [one for one in self.asked()["completeddrivers"] if one["state"] == "KILLED"])
+
+    def submit(self, job: Path, *words: str) -> None:
+        """Start a program with its driver in the worker."""
+        jar = next((HOME / "jars").glob("spark-tags_*.jar"))
         command = [
             str(HOME / "bin/spark-submit"), "--master", self.master, "--deploy-mode", "cluster", "--driver-memory", "1g",
             "--conf", "spark.ui.enabled=false", "--conf", "spark.executor.memory=1g", "--conf", "spark.driver.host=127.0.0.1",
             "--class", "org.apache.spark.deploy.PythonRunner", f"file://{jar}", str(job), "", *words,
         ]  # fmt: skip
         subprocess.run(command, env=self.env(), check=True, capture_output=True, timeout=120)
-        ended = self._until(lambda: (done := self.asked()["completeddrivers"])[before:] and done, 240)
-        logs = "".join(path.read_text(errors="replace")[-3000:] for path in (self.home / "work").glob("driver-*/std*"))
-        assert ended[0]["state"] == "FINISHED", logs
 
     def vanish(self) -> None:
         """Delete what the driver had on its disk."""
@@ -200,3 +212,42 @@ def test_a_spool_on_a_shared_folder_outlives_the_driver(
         events = taken(receiver)
     assert done.returncode == 0, done.stderr
     assert ends(events) == ALL
+
+
+SLOW = """
+import sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.appName("nightly").getOrCreate()
+sleep = "java_method('java.lang.Thread', 'sleep', cast(600000 as bigint)) is null as x"
+spark.range(1).selectExpr(sleep).write.parquet(sys.argv[1] + "/out")
+"""
+
+
+def test_a_driver_that_the_cluster_kills_says_so(clusters: Callable[..., Cluster], job: Path, tmp_path: Path) -> None:
+    """`Client kill` stops the driver's JVM. Its run and the query that it was in end as ABORT."""
+    job.write_text(SLOW)
+    with receiving() as receiver:
+        receiver.answer = lambda _path, _body: (204, b"")
+        cluster = clusters(HEADWATER_URL=receiver.url, HEADWATER_SPARK_HEARTBEAT="1")
+        cluster.submit(job, str(tmp_path))
+
+        def states(kind: str) -> list[str]:
+            return sorted(event["job"]["name"] for event in taken(receiver) if event["eventType"] == kind)
+
+        cluster.kill(lambda: "nightly.out" in states("RUNNING"))
+        cluster._until(lambda: states("ABORT") == ["nightly", "nightly.out"], 20)
+
+
+def test_a_folder_of_a_file_system_of_spark_outlives_the_driver(
+    clusters: Callable[..., Cluster], job: Path, tmp_path: Path
+) -> None:
+    """The server is away until the first driver and its disk are gone; the next driver delivers for both."""
+    with receiving() as receiver:
+        receiver.answer = lambda _path, _body: (503, b"")
+        variables = {"HEADWATER_SPARK_SPOOL": f"file:{tmp_path}/bucket/spool", "HEADWATER_FLUSH_SECONDS": "1"}
+        cluster = clusters(HEADWATER_URL=receiver.url, **variables)
+        for folder in ("first", "second"):
+            cluster.run(job, str(tmp_path / folder))
+            cluster.vanish()
+            receiver.answer = lambda _path, _body: (204, b"")
+        assert ends(taken(receiver)) == sorted([*ALL, *ALL])

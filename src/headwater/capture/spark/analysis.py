@@ -9,13 +9,14 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import columns, datasets, schema
+from headwater.capture.spark import columns, datasets, plan, schema
 from headwater.capture.spark import dependencies as deps
-from headwater.capture.spark.columns import Column
 from headwater.capture.spark.config import Config
 from headwater.capture.spark.datasets import Catalog, Dataset, Leaves
-from headwater.capture.spark.dependencies import Dependencies, TooMany
+from headwater.capture.spark.dependencies import Dependencies, Parts, TooMany
 from headwater.capture.spark.plan import Node
+from headwater.capture.spark.recorded import QueryFacts
+from headwater.capture.spark.relation import Column, leaf_key
 
 Within = Callable[[Node], tuple[Mapping[int, Dependencies], Leaves]]
 _MOST_LEAVES = 200
@@ -31,6 +32,8 @@ class Analysis(msgspec.Struct):
     fields: list[dict[str, Any]] = []
     warnings: list[str] = []
     opaque: bool = False
+    lineage: dict[str, Any] | msgspec.UnsetType | None = msgspec.UNSET  # the facet, once it is made
+    driver: tuple[list[dict[str, Any]], str] | None = None  # the entries of a driver's read, once they are made
 
     def gives(self, partitions: Sequence[str]) -> None:
         """Add the partition columns that the statement sets to a value."""
@@ -57,20 +60,19 @@ class Analysis(msgspec.Struct):
 def analyse(
     jquery: Any,
     query: Node,
-    text: str,
     catalog: Catalog,
-    known: Mapping[int, tuple[Dependencies, Leaves]],
+    known: Mapping[int, tuple[Parts, Leaves]],
     *,
     output: bool = True,
     inner: Sequence[Any] = (),
     within: Within | None = None,
 ) -> Analysis:
-    """Analyse a query. `query` is the tree of `jquery`; `text` its JSON; `known` earlier resolved columns, by ExprId; `output`: also its schema;
+    """Analyse a query. `query` is the tree of `jquery`; `known` earlier resolved columns, by ExprId; `output`: also its schema;
     `inner`: plans that it hides; `within`: what models give to columns of a plan, by ExprId.
     """
-    found = datasets.leaves(jquery, text, query, catalog, inner, known)
-    carried: dict[int, Dependencies] = {}
-    if known and '.LogicalRDD"' in text:
+    found = datasets.leaves(jquery, query, catalog, inner, known)
+    carried: dict[int, Parts] = {}
+    if known:
         for node in query.walk():
             if node.kind == "LogicalRDD":
                 for attribute in node.attributes("output"):
@@ -82,35 +84,40 @@ def analyse(
     found.by_key = {**sources.by_key, **found.by_key}
     found.ids = {**sources.ids, **found.ids}
     result = Analysis(found, opaque=any(_opaque(node, carried) for node in query.walk()))
-    if result.opaque and any(
-        node.kind in datasets.RDDS and columns.leaf_key(node) in found.by_key for node in query.walk()
-    ):
+    if result.opaque and any(node.kind in datasets.RDDS and leaf_key(node) in found.by_key for node in query.walk()):
         result.warnings.append(UNSEEN)
     if output:
         result.fields = schema.struct_fields(json.loads(str(jquery.schema().json())))
     try:
-        relation = columns.resolve(query, carried, predicted)
-        result.columns, result.rows = relation.columns, relation.rows
-    except (TooMany, RecursionError) as reason:
+        made = columns.resolve(query, carried, predicted)
+        result.columns, result.rows = made.columns, made.rows
+    except RecursionError:
+        result.warnings.append("column lineage left out: an expression, or a query in a query, is nested too deeply")
+    except TooMany as reason:
         result.warnings.append(f"column lineage left out: {reason}")
     return result
 
 
-def _opaque(node: Node, carried: Mapping[int, Dependencies]) -> bool:
+def _opaque(node: Node, carried: Mapping[int, Parts]) -> bool:
     if node.kind not in columns.OPAQUE:
         return False
     return not all(attribute.expression_id in carried for attribute in node.attributes("output"))
 
 
-def text_of(jplan: Any, config: Config) -> tuple[str, str]:
-    """Return a plan's JSON; or empty, and why it has none: the plan is too large, or holds something that Spark cannot write."""
+def tree_of(jplan: Any, config: Config, facts: QueryFacts | None = None) -> tuple[Node | None, str]:
+    """Return a plan's tree; or None, and why it has none: the plan is too large, or holds something that Spark cannot write.
+
+    `facts`: of the query, if they came along.
+    """
+    if facts is not None and facts.body:
+        return (facts.tree(), "") if facts.is_whole else (None, f"{facts.body} nodes of the plan were read")
     size = len(str(jplan.toString()))
     if size > config.largest_plan:
-        return "", f"the plan's text has {size} characters, the limit is {config.largest_plan}"
+        return None, f"the plan's text has {size} characters, the limit is {config.largest_plan}"
     try:
-        return str(jplan.toJSON()), ""
+        return plan.parse(str(jplan.toJSON())), ""
     except Exception as error:  # noqa: BLE001 - py4j raises its own kinds; the run says it
-        return "", f"Spark does not write the plan as JSON: {type(error).__name__}: {str(error)[:200]}"
+        return None, f"Spark does not write the plan as JSON: {type(error).__name__}: {str(error)[:200]}"
 
 
 def whole(sources: list[Dataset]) -> Analysis:

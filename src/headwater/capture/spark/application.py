@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from headwater.capture.spark import coverage, emission
+from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.coverage import Coverage
 from headwater.capture.spark.emission import Emitter
 from headwater.client import context, current, event
@@ -45,19 +46,15 @@ class Application:
         """Return the parent of a query that began then. Spark reports it in another thread, a little later, in whole milliseconds."""
         return current.at((milliseconds + 1) / 1000) or self.owner
 
-    def read_by_driver(
-        self,
-        inputs: list[dict[str, Any]],
-        entries: list[dict[str, Any]],
-        owner: context.Parent,
-        warnings: Sequence[str] = (),
-    ) -> None:
+    def read_by_driver(self, read: Analysis, owner: context.Parent, warnings: Sequence[str] = ()) -> None:
         """Report columns that the driver read as inputs of the owner, once for each set of columns."""
-        digest = f"{owner.run_id} {entries!r}"
+        entries, text = emission.driver_read(read)
+        digest = f"{owner.run_id} {text}"
         if digest in self._reported:
             return
         if len(self._reported) < 10_000:
             self._reported.add(digest)
+        inputs = emission.inputs(read.inputs, read.leaves, None)
         facets = emission.lineage(entries)
         self.emitter.emit(
             event.run(

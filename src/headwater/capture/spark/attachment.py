@@ -11,17 +11,21 @@ import threading
 import time
 import uuid
 import weakref
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from headwater.capture.spark import commands, models, origins, saves
 from headwater.capture.spark import config as configuration
-from headwater.capture.spark import models, origins, saves
 from headwater.capture.spark.application import Application
-from headwater.capture.spark.collector import END, Collector
+from headwater.capture.spark.collector import END, READS, Collector
 from headwater.capture.spark.config import Config
 from headwater.capture.spark.emission import Emitter
+from headwater.capture.spark.examination import CUTS
 from headwater.capture.spark.listener import Inbox
+from headwater.capture.spark.remote_spool import RemoteSpool
 from headwater.client import emitter_from_environment, stopping
+from headwater.client.emitter import Emitter as ClientEmitter
 
 if TYPE_CHECKING:
     from headwater.capture.spark.connect import attachment as connect
@@ -32,6 +36,7 @@ _attached: "weakref.WeakKeyDictionary[Any, Attachment]" = weakref.WeakKeyDiction
 _lock = threading.Lock()
 
 
+_STOPPED_SECONDS = 0.5  # for the server, of the two that a signal leaves
 _GONE = "the JVM of the driver ended"
 
 
@@ -49,6 +54,7 @@ class Attachment:
         self._thread: threading.Thread | None = None
         self._reached: dict[str, threading.Event] = {}
         self._config = Config()
+        self._remote: RemoteSpool | None = None
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until everything that Spark did so far is reported and delivered. False on a timeout."""
@@ -111,6 +117,8 @@ class Attachment:
         )
         self._inbox = Inbox(sc, config.queue)
         self._collector = Collector(sc._jvm, self._inbox.quiet, self._application, config, details)
+        if config.spool and isinstance(self.emitter, ClientEmitter):
+            self._remote = RemoteSpool(sc, config.spool, self.emitter)
         self.active = True
         origins.follow()
         saves.follow(_collector_of)
@@ -127,10 +135,14 @@ class Attachment:
         inbox = self._inbox
         if inbox is None:
             return
+        with contextlib.suppress(Exception):  # an ended JVM: the first wait says it
+            inbox.compile(commands.KINDS, READS | CUTS, self._config.largest_plan)
+        if self._remote is not None:
+            _try("take over what ended programs left", self._remote.collect)
         running = True
         while self.active or running:
             try:
-                items = inbox.take(2000)
+                items = inbox.take()
             except Exception as error:  # noqa: BLE001 - capture never harms its host
                 # An ended JVM is the ordinary end; anything else would silently stop capture.
                 if not isinstance(error, OSError) and type(error).__name__ != "Py4JNetworkError":
@@ -161,11 +173,23 @@ class Attachment:
         elif self._gone:
             self._collector.abort(_GONE)
         self._collector.end()
+        if self._remote is not None and not self._gone:
+            _try("leave what was not delivered", self._remote.leave)
 
     def _stopped(self, signal_name: str) -> None:
         """Abort everything that runs, before a signal ends the program."""
         if os.getpid() == self._pid and self._collector is not None and self.active:
             self._collector.abort(f"the program was stopped by {signal_name}")
+            if self._remote is not None and not self._gone:
+                remote = self._remote
+                _try("leave what was not delivered", lambda: remote.leave(_STOPPED_SECONDS))
+
+
+def _try(what: str, action: Callable[[], None]) -> None:
+    try:
+        action()
+    except Exception as error:  # noqa: BLE001 - capture never harms its host; py4j raises its own kinds
+        log.warning("headwater capture: could not %s: %s: %s", what, type(error).__name__, str(error)[:300])
 
 
 def _collector_of(sc: Any) -> Collector | None:

@@ -14,24 +14,15 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import (
-    analysis,
-    commands,
-    crossing,
-    emission,
-    inference,
-    plan,
-    snapshots,
-    statistics,
-)
+from headwater.capture.spark import commands, crossing, emission, recorded, snapshots, statistics
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.application import Application
 from headwater.capture.spark.commands import Write
 from headwater.capture.spark.config import Config
 from headwater.capture.spark.datasets import Catalog, Dataset, Leaves
-from headwater.capture.spark.dependencies import Dependencies
-from headwater.capture.spark.predictions import Predictions
+from headwater.capture.spark.examination import CUTS, Examiner
 from headwater.capture.spark.rdd_reads import RDDReads
+from headwater.capture.spark.recorded import Recorded
 from headwater.capture.spark.statistics import Metrics
 from headwater.capture.spark.streams import Streams
 from headwater.capture.spark.telling import Query, Teller
@@ -42,7 +33,7 @@ log = logging.getLogger("headwater")
 
 START, END = "SparkListenerSQLExecutionStart", "SparkListenerSQLExecutionEnd"
 # Actions whose rows go to the driver, by Spark's name for the execution.
-_READS = frozenset(
+READS = frozenset(
     {
         "collectToPython",
         "collectAsArrowToPython",
@@ -56,9 +47,7 @@ _READS = frozenset(
         "reduce",
     }
 )
-_CUTS = frozenset({"checkpoint", "localCheckpoint"})
 _MOST_LIVE = 2000
-_MOST_KNOWN = 20_000
 
 
 class Execution(msgspec.Struct):
@@ -94,15 +83,13 @@ class Collector:
         self._application_id = str(details.get("applicationId", ""))
         # Looked up once: py4j asks the JVM about each step of a dotted name.
         self._executions = quiet.adopt(jvm.org.apache.spark.sql.execution.SQLExecution)
-        self._executed_plans = statistics.ExecutedPlans(jvm)
         self.application = application
         self.config = config
         self.teller = Teller(application, config, details)
         self.streams = Streams(self.teller, config.stream_seconds)
         self.live: OrderedDict[int, Execution] = OrderedDict()
-        # Columns of plans that Spark cuts off (checkpoints, micro-batches), by ExprId.
-        self.known: OrderedDict[int, tuple[Dependencies, Leaves]] = OrderedDict()
-        self.predictions = Predictions(config, self.known, application.coverage)
+        self.examiner = Examiner(config, application.coverage)
+        self.predictions = self.examiner.predictions
         # RDDs and models that the program saves now, by the run: begun and ended on the program's thread.
         self.saving: dict[str, Query] = {}
         self._said: set[str] = set()
@@ -169,8 +156,7 @@ class Collector:
     def loaded(self, place: Dataset, started: int) -> None:
         """Report that the program loaded a model. On the program's thread."""
         read = Analysis(Leaves({"model": [place]}))
-        inputs = emission.inputs(read.inputs, read.leaves, None)
-        self.application.read_by_driver(inputs, emission.driver_read(read), self.application.owner_at(started))
+        self.application.read_by_driver(read, self.application.owner_at(started))
 
     def _abort_queries(self, reason: str) -> None:
         while self.saving:
@@ -208,12 +194,11 @@ class Collector:
         execution = self._opened(number, happening)
         if execution.owner >= 0 or over:
             return
-        jqe = self._executions.getQueryExecution(number)
+        jqe = happening.planned() if isinstance(happening, Recorded) else self._executions.getQueryExecution(number)
         if jqe is None:
             return  # Already over: its end carries the plan.
-        janalyzed = jqe.analyzed()
-        if commands.writes(str(janalyzed.getClass().getSimpleName())):
-            self._examine(execution, jqe, janalyzed)
+        if commands.writes(_kind(jqe)):
+            self._examine(execution, jqe)
             self._announce(execution)
 
     def _opened(self, number: int, happening: Any) -> Execution:
@@ -248,17 +233,16 @@ class Collector:
         failure = crossing.text(happening.errorMessage())
         named = crossing.text(happening.executionName())
         if not execution.examined:
-            reads = named in _READS or (not named and execution.description.startswith(("toLocalIterator", "foreach")))
-            janalyzed = jqe.analyzed()
-            if not (reads or named in _CUTS or commands.writes(str(janalyzed.getClass().getSimpleName()))):
+            reads = named in READS or (not named and execution.description.startswith(("toLocalIterator", "foreach")))
+            if not (reads or named in CUTS or commands.writes(_kind(jqe))):
                 return
-            self._examine(execution, jqe, janalyzed, named)
+            self._examine(execution, jqe, named)
         if execution.write is not None:
             self._announce(execution)
             self._close(execution, happening, jqe, failure)
         elif execution.analysis is not None and not failure:
-            if named in _CUTS:
-                self._remember(execution.analysis)
+            if named in CUTS:
+                self.examiner.remember(execution.analysis)
             else:
                 self._read(execution, execution.analysis)
 
@@ -276,78 +260,10 @@ class Collector:
 
     # --- what it does
 
-    def _examine(self, execution: Execution, jqe: Any, janalyzed: Any, action: str = "") -> None:
+    def _examine(self, execution: Execution, jqe: Any, action: str = "") -> None:
         execution.examined = True
-        catalog = Catalog(jqe)
-        self._read_plan(execution, janalyzed, catalog, action)
-        self._leave_out_models(execution)
-        covered = execution.analysis.leaves.coverage if execution.analysis is not None else self.application.coverage
-        covered.add(catalog.coverage)
-
-    def _read_plan(self, execution: Execution, janalyzed: Any, catalog: Catalog, action: str) -> None:
-        text, why = analysis.text_of(janalyzed, self.config)
-        if not text:
-            self._examine_tables(execution, janalyzed, catalog, why)
-            return
-        root = plan.parse(text)
-        execution.write = commands.write(janalyzed, root, catalog)
-        if execution.write is None:
-            if inference.reads_first_line(action, root):
-                return
-            execution.analysis = analysis.analyse(
-                janalyzed, root, text, catalog, self.known, output=False, within=self.predictions.within
-            )
-            return
-        if execution.write.query is not None:
-            jquery, inner = execution.write.jquery, execution.write.inner
-            execution.analysis = analysis.analyse(
-                jquery,
-                execution.write.query,
-                text,
-                catalog,
-                self.known,
-                output=not inner,
-                inner=inner,
-                within=self.predictions.within,
-            )
-            execution.analysis.gives(execution.write.partitions)
-            if execution.write.columns and execution.write.target is not None:
-                execution.analysis.rewrites(execution.write.target, execution.write.columns)
-            execution.sql = execution.write.sql or _sql(janalyzed) or _sql(jquery)
-        else:
-            execution.sql = execution.write.sql or _sql(janalyzed)
-            if execution.write.sources:
-                execution.analysis = analysis.whole(execution.write.sources)
-        if execution.write.foreach_batch and execution.analysis is not None:
-            self._remember(execution.analysis)
-        if execution.write.target is None:
-            # A sink without a dataset (console, noop, memory): its inputs feed nothing.
-            execution.write = None
-            execution.analysis = None
-
-    def _leave_out_models(self, execution: Execution) -> None:
-        """Forget a query that saves or loads a part of a model, which is reported whole."""
-        target = execution.write.target if execution.write is not None else None
-        read = execution.analysis.inputs if execution.analysis is not None else []
-        if target is not None and self.predictions.inside(target):
-            execution.write = execution.analysis = None
-        elif execution.write is None and read and all(self.predictions.inside(one) for one in read):
-            execution.analysis = None
-
-    def _examine_tables(self, execution: Execution, janalyzed: Any, catalog: Catalog, why: str) -> None:
-        kind = str(janalyzed.getClass().getSimpleName())
-        plans = [janalyzed]
-        if commands.writes(kind):
-            execution.write = commands.write(janalyzed, plan.Node(kind, {"class": kind}, []), catalog)
-            if execution.write is not None and execution.write.jquery is not None:
-                plans = execution.write.inner or [execution.write.jquery]
-        execution.analysis = analysis.tables_only(plans, catalog, why)
-
-    def _remember(self, found: Analysis) -> None:
-        for column in found.columns:
-            self.known[column.id] = (column.depends, found.leaves)
-        while len(self.known) > _MOST_KNOWN:
-            self.known.popitem(last=False)
+        found = self.examiner.examine(jqe, action)
+        execution.write, execution.analysis, execution.sql = found.write, found.analysis, found.sql
 
     # --- events
 
@@ -363,7 +279,7 @@ class Collector:
 
     def _counts(self, execution: Execution, jqe: Any) -> Metrics:
         """Read the counts of a plan that the execution or one inside it ran."""
-        found = self._executed_plans.read(jqe.executedPlan())
+        found = statistics.counts(jqe)
         if found.limit:
             execution.limits.append(found.limit)
         return found
@@ -425,9 +341,8 @@ class Collector:
         if not found.inputs:
             self.application.coverage.add(found.leaves.coverage)
             return
-        inputs = emission.inputs(found.inputs, found.leaves, None)
         self.application.coverage.add(found.leaves.coverage)
-        self.application.read_by_driver(inputs, emission.driver_read(found), execution.parent or self.application.owner)
+        self.application.read_by_driver(found, execution.parent or self.application.owner)
 
     def _say(self, text: str) -> None:
         """Log a problem once for each kind."""
@@ -437,9 +352,10 @@ class Collector:
             log.warning("headwater capture: %s (logged once)", text)
 
 
-def _sql(jplan: Any) -> str:
-    """Return the statement that the plan was parsed from; Spark keeps it in the plan's origin."""
-    return crossing.text(jplan.origin().sqlText())[:100_000]
+def _kind(jqe: Any) -> str:
+    """Return the class of a plan's root."""
+    facts = recorded.facts_of(jqe)
+    return facts.kind if facts is not None and facts.kind else str(jqe.analyzed().getClass().getSimpleName())
 
 
 def _stack(jvm: Any, happening: Any) -> str:

@@ -6,48 +6,25 @@ their keys (GROUP_BY); LIMIT and sampling change no column. Code Spark cannot se
 TRANSFORMATION of all its inputs, and says that its inside is not seen. Leaves are keys that `datasets` resolves.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-import msgspec
-
+from headwater.capture.spark import changed_rows, expressions
 from headwater.capture.spark import dependencies as deps
-from headwater.capture.spark import expressions
-from headwater.capture.spark.dependencies import Dependencies, Fields, Source, TooMany
-from headwater.capture.spark.plan import Node, object_name
+from headwater.capture.spark.dependencies import Dependencies, Fields, Parts, Source, TooMany
+from headwater.capture.spark.plan import ATTRIBUTE, Node, object_name
+from headwater.capture.spark.relation import Column, Relation, Scope, leaf_key
 
-LIMIT = 200_000
+LIMIT = 1_000_000
 _LEFT_ONLY = frozenset({"LeftSemi", "LeftAnti"})
-# Python allows 1000 frames, and a node takes three.
-_DEEPEST = 250
+# They say themselves in which order, and with what in sight, the plans below them are resolved.
+_ORDERING = frozenset({"WithCTE", "UnionLoop"})
 # Passes around a recursive query per column: each adds at least one kind of dependency.
 _KINDS = 9
 
 
-class Column(msgspec.Struct, gc=False):
-    """A column of a relation: ExprId, name, dependencies; `fields`: of a struct that the query makes."""
-
-    id: int
-    name: str
-    depends: Dependencies
-    fields: Fields | None = None
-
-
-class Relation(msgspec.Struct, gc=False):
-    """The output of a node: its columns in order, and the dependencies of its rows."""
-
-    columns: list[Column]
-    rows: Dependencies
-
-
-def leaf_key(node: Node) -> str:
-    """Return a leaf's key: the ExprId of its first column (the leaf of a relation has the same ids everywhere), or empty."""
-    columns = node.attributes("output")
-    return str(columns[0].expression_id) if columns else ""
-
-
 def resolve(
     plan: Node,
-    known: Mapping[int, Dependencies] | None = None,
+    known: Mapping[int, Parts] | None = None,
     predicted: Mapping[int, Dependencies] | None = None,
 ) -> Relation:
     """Return the relation that `plan` makes. `known`: earlier resolved columns, by ExprId, for plans that Spark cut off (checkpoints, micro-batches);
@@ -58,50 +35,41 @@ def resolve(
     return _Walk(known or {}, predicted or {}).relation(plan, None)
 
 
-class _Scope:
-    """Columns visible to an expression: those of the children, then those of the outer query (correlated subqueries)."""
-
-    def __init__(self, columns: list[Column], outer: "_Scope | None") -> None:
-        self.columns = {column.id: column.depends for column in columns}
-        self.made = {column.id: column.fields for column in columns if column.fields}
-        self.outer = outer
-
-    def fields(self, expression_id: int) -> Fields | None:
-        """Return the fields of a column, if the query makes it as a struct."""
-        found = self.made.get(expression_id)
-        return found if found or self.outer is None else self.outer.fields(expression_id)
-
-    def __call__(self, expression_id: int) -> Dependencies:
-        found = self.columns.get(expression_id)
-        if found is not None:
-            return found
-        return self.outer(expression_id) if self.outer else {}
-
-
 class _Walk:
-    def __init__(self, known: Mapping[int, Dependencies], predicted: Mapping[int, Dependencies]) -> None:
+    def __init__(self, known: Mapping[int, Parts], predicted: Mapping[int, Dependencies]) -> None:
         self.known = known
         self.predicted = predicted
         self.ctes: dict[int, Relation] = {}
         self.loops: dict[int, Relation] = {}
         self.spent = 0
-        self.depth = 0
+        self.ready: dict[int, Relation] = {}
 
-    def relation(self, node: Node, outer: _Scope | None) -> Relation:
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise TooMany(f"the plan is more than {_DEEPEST} nodes deep")
-        handler = _HANDLERS.get(node.kind, _Walk._other)
-        result = handler(self, node, outer)
-        self.depth -= 1
-        self.spent += sum(len(column.depends) for column in result.columns) + len(result.rows)
+    def relation(self, node: Node, outer: Scope | None) -> Relation:
+        """Return the relation that a node makes. Resolves what is below it first: plans can be thousands of nodes deep, Python's stack cannot."""
+        if (found := self.ready.pop(id(node), None)) is not None:
+            return found
+        waiting = [(node, False)]
+        while waiting:
+            each, is_ready = waiting.pop()
+            if not is_ready and each.children and each.kind not in _ORDERING:
+                waiting.append((each, True))
+                waiting.extend((child, False) for child in reversed(each.children))
+                continue
+            result = _HANDLERS.get(each.kind, _Walk._other)(self, each, outer)
+            for child in each.children:
+                self.ready.pop(id(child), None)
+            self.ready[id(each)] = result
+            self._spend(len(result.rows))
+        return self.ready.pop(id(node))
+
+    def _spend(self, dependencies: int) -> None:
+        self.spent += dependencies
         if self.spent > LIMIT:
             raise TooMany(f"the plan has more than {LIMIT} column dependencies")
-        return result
 
     # --- pieces
 
-    def _below(self, node: Node, outer: _Scope | None) -> Relation:
+    def below(self, node: Node, outer: Scope | None) -> Relation:
         if not node.children:
             return Relation([], {})
         if len(node.children) == 1:
@@ -109,82 +77,93 @@ class _Walk:
         parts = [self.relation(child, outer) for child in node.children]
         return Relation([column for part in parts for column in part.columns], deps.merged(part.rows for part in parts))
 
-    def _subquery(self, scope: _Scope) -> expressions.Subquery:
-        def subquery(plan: Node) -> tuple[list[Dependencies], Dependencies]:
+    def _subquery(self, scope: Scope) -> expressions.Subquery:
+        def subquery(plan: Node) -> tuple[list[Parts], Dependencies]:
             inner = self.relation(plan, scope)
-            return [column.depends for column in inner.columns], inner.rows
+            return [Parts(column.depends, column.fields) for column in inner.columns], inner.rows
 
         return subquery
 
-    def _value(self, expression: Node, scope: _Scope) -> Dependencies:
+    def value(self, expression: Node, scope: Scope) -> Dependencies:
         return expressions.value(expression, scope, self._subquery(scope), scope.fields)
 
-    def _fields(self, expression: Node, scope: _Scope) -> Fields | None:
+    def _fields(self, expression: Node, scope: Scope) -> Fields | None:
         return expressions.fields(expression, scope, self._subquery(scope), scope.fields)
 
-    def _named(self, trees: list[Node], scope: _Scope) -> list[Column]:
-        return [
-            Column(
-                tree.expression_id,
-                tree.name,
-                self._predicted(tree, self._value(tree, scope)),
-                self._fields(tree, scope),
-            )
-            for tree in trees
-        ]
+    def _named(self, trees: list[Node], scope: Scope) -> list[Column]:
+        made = []
+        for tree in trees:
+            number = tree.expression_id
+            if tree.kind == ATTRIBUTE:  # most columns of wide plans: passed on as they are
+                depends, fields = scope(number), scope.fields(number)
+            else:
+                depends, fields = self.value(tree, scope), self._fields(tree, scope)
+                self._spend(len(depends))
+            made.append(Column(number, tree.name, self._predicted(tree, depends), fields))
+        return made
 
     def _predicted(self, tree: Node, depends: Dependencies) -> Dependencies:
         given = self.predicted.get(tree.expression_id)
         return deps.merged([depends, given]) if given else depends
 
-    def _deciding(self, trees: list[Node], scope: _Scope, subtype: str) -> Dependencies:
-        return deps.deciding(deps.merged(self._value(tree, scope) for tree in trees), subtype)
+    def deciding(self, trees: Sequence[Node], scope: Scope, subtype: str) -> Dependencies:
+        return deps.deciding(deps.merged(self.value(tree, scope) for tree in trees), subtype)
 
     # --- kinds of nodes
 
-    def _leaf(self, node: Node, _outer: _Scope | None) -> Relation:
+    def _leaf(self, node: Node, _outer: Scope | None) -> Relation:
         key = leaf_key(node)
         columns = []
         for attribute in node.attributes("output"):
             known = self.known.get(attribute.expression_id)
             if known is None:
-                known = deps.of(Source(key, attribute.name)) if node.kind not in _SOURCELESS else {}
-            columns.append(Column(attribute.expression_id, attribute.name, self._predicted(attribute, known)))
+                known = Parts(deps.of(Source(key, attribute.name)) if node.kind not in _SOURCELESS else {})
+            depends = self._predicted(attribute, known.depends)
+            columns.append(Column(attribute.expression_id, attribute.name, depends, known.inner))
+        self._spend(len(columns))
         return Relation(columns, {})
 
-    def _project(self, node: Node, outer: _Scope | None) -> Relation:
-        below = self._below(node, outer)
-        return Relation(self._named(node.trees("projectList"), _Scope(below.columns, outer)), below.rows)
+    def _project(self, node: Node, outer: Scope | None) -> Relation:
+        below = self.below(node, outer)
+        return Relation(self._named(node.trees("projectList"), Scope(below.columns, outer)), below.rows)
 
-    def _filter(self, node: Node, outer: _Scope | None) -> Relation:
-        below = self._below(node, outer)
-        decided = self._deciding(node.trees("condition"), _Scope(below.columns, outer), deps.FILTER)
+    def _filter(self, node: Node, outer: Scope | None) -> Relation:
+        below = self.below(node, outer)
+        decided = self.deciding(node.trees("condition"), Scope(below.columns, outer), deps.FILTER)
         return Relation(below.columns, deps.merged([below.rows, decided]))
 
-    def _join(self, node: Node, outer: _Scope | None) -> Relation:
+    def _join(self, node: Node, outer: Scope | None) -> Relation:
         left = self.relation(node.children[0], outer)
-        lateral = _Scope(left.columns, outer) if node.kind == "LateralJoin" else outer
+        lateral = Scope(left.columns, outer) if node.kind == "LateralJoin" else outer
         if node.kind == "LateralJoin":
             plans = [plan for tree in node.trees("right") if (plan := tree.nested("plan"))]
             right = self.relation(plans[0], lateral) if plans else Relation([], {})
         else:
             right = self.relation(node.children[1], lateral)
-        scope = _Scope(left.columns + right.columns, outer)
-        decided = self._deciding(node.trees("condition"), scope, deps.JOIN)
+        scope = Scope(left.columns + right.columns, outer)
+        decided = self.deciding(node.trees("condition"), scope, deps.JOIN)
         kind = object_name(node.fields.get("joinType"))
         columns = left.columns if kind in _LEFT_ONLY else left.columns + right.columns
         return Relation(columns, deps.merged([left.rows, right.rows, decided]))
 
-    def _aggregate(self, node: Node, outer: _Scope | None) -> Relation:
-        below = self._below(node, outer)
-        scope = _Scope(below.columns, outer)
-        decided = self._deciding(node.trees("groupingExpressions"), scope, deps.GROUP_BY)
+    def _aggregate(self, node: Node, outer: Scope | None) -> Relation:
+        below = self.below(node, outer)
+        scope = Scope(below.columns, outer)
+        decided = self.deciding(node.trees("groupingExpressions"), scope, deps.GROUP_BY)
         return Relation(self._named(node.trees("aggregateExpressions"), scope), deps.merged([below.rows, decided]))
 
-    def _expand(self, node: Node, outer: _Scope | None) -> Relation:
-        """Resolve grouping sets and UNPIVOT. `projections` is null in Spark's JSON; `datasets` adds the ids that each output column is made from,
-        and whether they are bare."""
-        below = self._below(node, outer)
+    def _expand(self, node: Node, outer: Scope | None) -> Relation:
+        """Resolve grouping sets and UNPIVOT. Older Sparks leave `projections` out of the JSON; then `datasets` adds the ids that each output
+        column is made from, and whether they are bare.
+        """
+        below = self.below(node, outer)
+        if rows := node.rows("projections"):
+            scope = Scope(below.columns, outer)
+            made = [deps.merged(self.value(tree, scope) for tree in cells) for cells in zip(*rows, strict=True)]
+            outputs = node.attributes("output")
+            return Relation(
+                [Column(out.expression_id, out.name, each) for out, each in zip(outputs, made, strict=True)], below.rows
+            )
         by_id = {column.id: column for column in below.columns}
         by_name = {column.name: column for column in below.columns}
         made_of = node.fields.get("headwater_made_of")
@@ -202,12 +181,12 @@ class _Walk:
             columns.append(Column(attribute.expression_id, attribute.name, depends))
         return Relation(columns, below.rows)
 
-    def _window(self, node: Node, outer: _Scope | None) -> Relation:
-        below = self._below(node, outer)
-        added = self._named(node.trees("windowExpressions"), _Scope(below.columns, outer))
+    def _window(self, node: Node, outer: Scope | None) -> Relation:
+        below = self.below(node, outer)
+        added = self._named(node.trees("windowExpressions"), Scope(below.columns, outer))
         return Relation(below.columns + added, below.rows)
 
-    def _union(self, node: Node, outer: _Scope | None) -> Relation:
+    def _union(self, node: Node, outer: Scope | None) -> Relation:
         parts = [self.relation(child, outer) for child in node.children]
         columns = [
             Column(
@@ -218,36 +197,37 @@ class _Walk:
             )
             for i, first in enumerate(parts[0].columns)
         ]
+        self._spend(sum(len(column.depends) for column in columns))
         return Relation(columns, deps.merged(part.rows for part in parts))
 
-    def _set_difference(self, node: Node, outer: _Scope | None) -> Relation:
+    def _set_difference(self, node: Node, outer: Scope | None) -> Relation:
         left, right = (self.relation(child, outer) for child in node.children)
         decided = deps.deciding(deps.merged(column.depends for column in left.columns + right.columns), deps.FILTER)
         return Relation(left.columns, deps.merged([left.rows, right.rows, decided]))
 
-    def _sort(self, node: Node, outer: _Scope | None) -> Relation:
-        below = self._below(node, outer)
-        decided = self._deciding(node.trees("order"), _Scope(below.columns, outer), deps.SORT)
+    def _sort(self, node: Node, outer: Scope | None) -> Relation:
+        below = self.below(node, outer)
+        decided = self.deciding(node.trees("order"), Scope(below.columns, outer), deps.SORT)
         return Relation(below.columns, deps.merged([below.rows, decided]))
 
-    def _deduplicate(self, node: Node, outer: _Scope | None) -> Relation:
-        below = self._below(node, outer)
+    def _deduplicate(self, node: Node, outer: Scope | None) -> Relation:
+        below = self.below(node, outer)
         if node.kind == "Distinct":
             keys = deps.deciding(deps.merged(column.depends for column in below.columns), deps.GROUP_BY)
         else:
-            keys = self._deciding(node.trees("keys"), _Scope(below.columns, outer), deps.GROUP_BY)
+            keys = self.deciding(node.trees("keys"), Scope(below.columns, outer), deps.GROUP_BY)
         return Relation(below.columns, deps.merged([below.rows, keys]))
 
-    def _generate(self, node: Node, outer: _Scope | None) -> Relation:
-        below = self._below(node, outer)
-        scope = _Scope(below.columns, outer)
-        made = deps.merged(self._value(tree, scope) for tree in node.trees("generator"))
+    def _generate(self, node: Node, outer: Scope | None) -> Relation:
+        below = self.below(node, outer)
+        scope = Scope(below.columns, outer)
+        made = deps.merged(self.value(tree, scope) for tree in node.trees("generator"))
         made = deps.strengthened(made, deps.TRANSFORMATION)
         added = [Column(out.expression_id, out.name, made) for out in node.attributes("generatorOutput")]
         generator = node.trees("generator")
         if len(generator) == 1 and generator[0].kind == "Stack" and added:  # Its first argument says how many rows.
             for place, column in enumerate(added):
-                laid = [self._value(tree, scope) for tree in generator[0].children[1 + place :: len(added)]]
+                laid = [self.value(tree, scope) for tree in generator[0].children[1 + place :: len(added)]]
                 column.depends = deps.strengthened(deps.merged(laid), deps.TRANSFORMATION)
             return Relation(below.columns + added, below.rows)
         if len(generator) == 1 and generator[0].kind in {"Explode", "PosExplode", "Inline"} and added:
@@ -260,13 +240,13 @@ class _Walk:
         # The list decides how many rows a row becomes.
         return Relation(below.columns + added, deps.merged([below.rows, deps.deciding(made, deps.JOIN)]))
 
-    def _with_cte(self, node: Node, outer: _Scope | None) -> Relation:
+    def _with_cte(self, node: Node, outer: Scope | None) -> Relation:
         *definitions, plan = node.children
         for definition in definitions:
-            self.ctes[int(definition.fields.get("id", -1))] = self._below(definition, outer)
+            self.ctes[int(definition.fields.get("id", -1))] = self.below(definition, outer)
         return self.relation(plan, outer)
 
-    def _cte_reference(self, node: Node, _outer: _Scope | None) -> Relation:
+    def _cte_reference(self, node: Node, _outer: Scope | None) -> Relation:
         defined = self.ctes.get(int(node.fields.get("cteId", -1)))
         outputs = node.attributes("output")
         if defined is None:  # A reference to the definition that is being resolved.
@@ -277,7 +257,7 @@ class _Walk:
         ]
         return Relation(columns, defined.rows)
 
-    def _union_loop(self, node: Node, outer: _Scope | None) -> Relation:
+    def _union_loop(self, node: Node, outer: Scope | None) -> Relation:
         """Resolve a recursive query: the anchor, then the step over the columns so far, until nothing changes."""
         key = int(node.fields.get("id", -1))
         anchor, step = node.children
@@ -297,7 +277,7 @@ class _Walk:
         columns = [Column(i, made.name, made.depends) for i, made in zip(ids, known.columns, strict=False)]
         return Relation(columns, known.rows)
 
-    def _loop_reference(self, node: Node, _outer: _Scope | None) -> Relation:
+    def _loop_reference(self, node: Node, _outer: Scope | None) -> Relation:
         found = self.loops.get(int(node.fields.get("loopId", -1)), Relation([], {}))
         outputs = node.attributes("output")
         columns = [
@@ -305,12 +285,14 @@ class _Walk:
         ]
         return Relation(columns, found.rows)
 
-    def _opaque(self, node: Node, outer: _Scope | None) -> Relation:
+    def _opaque(self, node: Node, outer: Scope | None) -> Relation:
         """Resolve code that Spark cannot see into: every output column depends on every input."""
-        below = self._below(node, outer)
-        scope = _Scope(below.columns, outer)
+        return self._unseen(node, self.below(node, outer), outer)
+
+    def _unseen(self, node: Node, below: Relation, outer: Scope | None) -> Relation:
+        scope = Scope(below.columns, outer)
         asked = [tree for field in ("functionExpr", "script_input") for tree in node.trees(field)]
-        given = deps.merged(self._value(tree, scope) for tree in asked)
+        given = deps.merged(self.value(tree, scope) for tree in asked)
         if not given:
             given = deps.merged(column.depends for column in below.columns)
         given = deps.unseen(given)
@@ -318,86 +300,29 @@ class _Walk:
         if not outputs:
             return below
         keys = [tree for field in _GROUPINGS for tree in node.trees(field)]
-        rows = deps.merged([below.rows, self._deciding(keys, scope, deps.GROUP_BY)])
+        rows = deps.merged([below.rows, self.deciding(keys, scope, deps.GROUP_BY)])
+        self._spend(len(given))
         return Relation([Column(out.expression_id, out.name, given) for out in outputs], rows)
 
-    def _other(self, node: Node, outer: _Scope | None) -> Relation:
+    def _other(self, node: Node, outer: Scope | None) -> Relation:
         if not node.children:
             inner = node.nested("child") or node.nested("plan") or node.nested("query")
             return self.relation(inner, outer) if inner else self._leaf(node, outer)
         if node.attributes(*_OUTPUTS):
             # An unknown node may pass columns through (same ids) and make new ones from anything.
-            made = self._opaque(node, outer)
-            passed = {column.id: column for column in self._below(node, outer).columns}
+            below = self.below(node, outer)
+            made = self._unseen(node, below, outer)
+            passed = {column.id: column for column in below.columns}
             return Relation([passed.get(column.id, column) for column in made.columns], made.rows)
-        return self._below(node, outer)
+        return self.below(node, outer)
 
-    def _composed_rows(self, node: Node, outer: _Scope | None) -> Relation:
+    def _composed_rows(self, node: Node, outer: Scope | None) -> Relation:
         """Resolve rows about which columns decide as another engine found it."""
-        below = self._below(node, outer)
-        scope = _Scope(below.columns, outer)
+        below = self.below(node, outer)
+        scope = Scope(below.columns, outer)
         return Relation(
-            below.columns, deps.merged([below.rows, *(self._value(tree, scope) for tree in node.trees("rows"))])
+            below.columns, deps.merged([below.rows, *(self.value(tree, scope) for tree in node.trees("rows"))])
         )
-
-    # --- rewriting some rows: MERGE, UPDATE, DELETE
-
-    def _merge_rows(self, node: Node, outer: _Scope | None) -> Relation:
-        """Resolve MERGE into a V2 table: each instruction says what a row becomes under its condition, its first child."""
-        below = self._below(node, outer)
-        scope = _Scope(below.columns, outer)
-        kinds = ("matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions")
-        instructions = [tree for kind in kinds for tree in node.trees(kind)]
-        made = [
-            [self._value(tree.children[at], scope) for at in tree.fields[field]]
-            for tree in instructions
-            for field in ("output", "otherOutput")
-            if isinstance(tree.fields.get(field), list)
-        ]
-        columns = [
-            Column(each.expression_id, each.name, deps.merged(row[at] for row in made if at < len(row)))
-            for at, each in enumerate(node.attributes("output"))
-        ]
-        decided = self._deciding([tree.children[0] for tree in instructions if tree.children], scope, deps.FILTER)
-        return Relation(columns, deps.merged([below.rows, decided]))
-
-    def _delta_merge(self, node: Node, outer: _Scope | None) -> Relation:
-        """Resolve MERGE into a Delta table: columns keep their values, or get those of an action."""
-        target, source = (self._nested(node, field, outer) for field in ("target", "source"))
-        scope = _Scope(target.columns + source.columns, outer)
-        made = {column.name: [column.depends] for column in target.columns}
-        conditions: list[Node] = []
-        for kind in ("matchedClauses", "notMatchedClauses", "notMatchedBySourceClauses"):
-            for clause in node.trees(kind):
-                for child in clause.children:
-                    if child.kind == "DeltaMergeAction":
-                        name = str(child.fields.get("targetColNameParts")).strip("[]").split(", ")[0]
-                        made.setdefault(name, []).append(self._value(child.children[0], scope))
-                    else:
-                        conditions.append(child)
-        ids = {column.name: column.id for column in target.columns}
-        columns = [Column(ids.get(name, -1), name, deps.merged(parts)) for name, parts in made.items()]
-        joined = self._deciding(node.trees("condition"), scope, deps.JOIN)
-        decided = self._deciding(conditions, scope, deps.FILTER)
-        return Relation(columns, deps.merged([target.rows, source.rows, joined, decided]))
-
-    def _delta_update(self, node: Node, outer: _Scope | None) -> Relation:
-        """Resolve UPDATE and DELETE of a Delta table: `updateExpressions` are in the order of the table's columns."""
-        target = self._nested(node, "target", outer)
-        scope = _Scope(target.columns, outer)
-        updates = node.trees("updateExpressions")
-        columns = [
-            Column(column.id, column.name, deps.merged([column.depends, *(self._value(tree, scope) for tree in trees)]))
-            for column, trees in zip(
-                target.columns, [[tree] for tree in updates] or [[] for _ in target.columns], strict=False
-            )
-        ]
-        decided = self._deciding(node.trees("condition"), scope, deps.FILTER)
-        return Relation(columns, deps.merged([target.rows, decided]))
-
-    def _nested(self, node: Node, field: str, outer: _Scope | None) -> Relation:
-        plan = node.nested(field)
-        return self.relation(plan, outer) if plan is not None else Relation([], {})
 
 
 _OUTPUTS = ("output", "serializer", "outputAttrs", "resultAttrs", "outputObjAttr")
@@ -406,7 +331,7 @@ _GROUPINGS = ("groupingAttributes", "leftAttributes", "rightAttributes")
 OPAQUE = frozenset({"LogicalRDD", "ExternalRDD", "CommandResult", "LogicalQueryStage"})
 # Leaves without a dataset: by the plan, nothing outside Spark feeds them.
 _SOURCELESS = OPAQUE | {"LocalRelation", "OneRowRelation", "Range", "EmptyRelation"}
-_HANDLERS = {
+_HANDLERS: dict[str, Callable[[_Walk, Node, Scope | None], Relation]] = {
     "Project": _Walk._project,
     "Filter": _Walk._filter,
     "Join": _Walk._join,
@@ -415,10 +340,10 @@ _HANDLERS = {
     "Aggregate": _Walk._aggregate,
     "Expand": _Walk._expand,
     "Window": _Walk._window,
-    "MergeRows": _Walk._merge_rows,
-    "MergeIntoCommand": _Walk._delta_merge,
-    "UpdateCommand": _Walk._delta_update,
-    "DeleteCommand": _Walk._delta_update,
+    "MergeRows": changed_rows.merge_rows,
+    "MergeIntoCommand": changed_rows.delta_merge,
+    "UpdateCommand": changed_rows.delta_update,
+    "DeleteCommand": changed_rows.delta_update,
     "Union": _Walk._union,
     expressions.COMPOSED: _Walk._composed_rows,
     "Except": _Walk._set_difference,

@@ -344,6 +344,10 @@ _HANDLERS: dict[str, Callable[[Any, Node, Catalog], Write | None]] = {
 }
 
 
+KINDS = tuple(_HANDLERS)
+"""The classes of commands that may write something."""
+
+
 def committed_target(write: Write, catalog: Catalog) -> Dataset | None:
     """Return the target, which exists now, if the table keeps versions; else None."""
     if write.jname is not None:

@@ -20,7 +20,7 @@ class Config(msgspec.Struct, frozen=True):
     namespace: str = "default"
     # Events waiting in the JVM; further ones are dropped there and counted.
     queue: int = 10_000
-    # Characters of a plan's text beyond which only its tables are reported: the JSON is some 20 times that.
+    # Nodes and expressions of a plan beyond which only its tables are reported.
     largest_plan: int = 400_000
     # Column dependencies of one event.
     largest_lineage: int = 20_000
@@ -30,6 +30,8 @@ class Config(msgspec.Struct, frozen=True):
     heartbeat: float = 60.0
     # Seconds that the end of the program may wait for outstanding events.
     patience: float = 10.0
+    # A folder of a file system of Hadoop for what is not delivered when the program ends; empty: none.
+    spool: str = ""
 
 
 def from_environment(environ: Mapping[str, str] | None = None) -> Config:
@@ -51,6 +53,7 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Config:
         stream_seconds=number("HEADWATER_SPARK_STREAM_SECONDS", default.stream_seconds),
         heartbeat=max(0.0, number("HEADWATER_SPARK_HEARTBEAT", default.heartbeat)),
         patience=number("HEADWATER_SPARK_PATIENCE", default.patience),
+        spool=env.get("HEADWATER_SPARK_SPOOL", default.spool),
     )
 
 

@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from headwater.capture.spark.recorded import AbsentMethod
+
 Answer = TypeVar("Answer")
 _MOST_WAITING = 200
 _NO_METHOD = re.compile(r"Py4JException: Method .* does not exist")
@@ -27,6 +29,8 @@ def ask_optional(question: Callable[[], Answer], failed: Callable[[str], None]) 
     """
     try:
         return question()
+    except AbsentMethod:
+        return None
     except Exception as error:  # noqa: BLE001 - py4j raises its own kinds; `failed` says it
         if not _NO_METHOD.search(str(error)):
             failed(f"{type(error).__name__}: {str(error).strip().splitlines()[0][:300]}")

@@ -14,6 +14,7 @@ import msgspec
 from headwater.capture.spark import crossing, expands, kafka, origins, plan, rdds, schema, snapshots
 from headwater.capture.spark.coverage import Coverage
 from headwater.capture.spark.plan import Node
+from headwater.capture.spark.recorded import Recorded
 from headwater.model import names
 
 # More root paths than this under one leaf (a glob over single files) are named by their folders.
@@ -35,6 +36,7 @@ _OWN = frozenset(
     }
 )
 RDDS = frozenset({"LogicalRDD", "ExternalRDD"})
+_SUBQUERIES = frozenset({"ScalarSubquery", "ListQuery", "Exists", "LateralSubquery"})
 _V2 = frozenset(
     {
         "DataSourceV2Relation",
@@ -84,9 +86,9 @@ class Catalog:
     `coverage`: what of tables and places could not be read.
     """
 
-    def __init__(self, jqe: Any) -> None:
+    def __init__(self, jqe: Any, namespaces: dict[str, str] | None = None) -> None:
         self._jqe = jqe
-        self._namespace = ""
+        self._namespaces = {} if namespaces is None else namespaces  # of the SparkContext: it has one
         self.coverage = Coverage()  # what was not found out on the way
 
     @cached_property
@@ -97,14 +99,14 @@ class Catalog:
     @property
     def namespace(self) -> str:
         """Return the namespace of catalog names: the metastore if there is one, else the warehouse's location."""
-        if not self._namespace:
+        if "" not in self._namespaces:
             conf = self.jsession.conf()
             metastore = conf.get("spark.hadoop.hive.metastore.uris", "") or conf.get("hive.metastore.uris", "")
             if metastore:
-                self._namespace = "hive://" + metastore.split(",")[0].split("://")[-1].rstrip("/")
+                self._namespaces[""] = "hive://" + metastore.split(",")[0].split("://")[-1].rstrip("/")
             else:
-                self._namespace = conf.get("spark.sql.warehouse.dir").rstrip("/")
-        return self._namespace
+                self._namespaces[""] = conf.get("spark.sql.warehouse.dir").rstrip("/")
+        return self._namespaces[""]
 
     def symlink(self, identifier: Any) -> tuple[str, str] | None:
         """Return the catalog identity of a TableIdentifier in JSON."""
@@ -168,32 +170,35 @@ def remembered(table: str) -> str:
     return _REMEMBERED.get(table, "")
 
 
-def leaves(
-    jplan: Any, text: str, root: Node, catalog: Catalog, inner: Sequence[Any] = (), known: Collection[int] = ()
-) -> Leaves:
-    """Return the datasets of the leaves of `jplan`, whose JSON is `text` and whose tree is `root`, and of the plans that it hides. Also completes
+def leaves(jplan: Any, root: Node, catalog: Catalog, inner: Sequence[Any] = (), known: Collection[int] = ()) -> Leaves:
+    """Return the datasets of the leaves of `jplan`, whose tree is `root`, and of the plans that it hides. Also completes
     Expand nodes in `root`. `known`: ExprIds of columns that were resolved before, whose leaf need not be asked.
     """
     result = Leaves()
     nodes: dict[str, Node] = {}
-    for each in _leaf_nodes(root):
+    leaf_nodes, kinds = _leaf_nodes(root)
+    for each in leaf_nodes:
+        if (
+            each.kind in _OWN
+        ):  # a CTE's reference has the columns of its definition, and the table's if that passes them on
+            continue
         nodes.setdefault(_first_id(each), each)  # a scan comes before the relation in it, which has the same columns
     plans = [jplan, *inner]
-    if '.ScalarSubquery"' in text or '.ListQuery"' in text or '.Exists"' in text or '.LateralSubquery"' in text:
+    if not kinds.isdisjoint(_SUBQUERIES):
         plans += list(_items(jplan.subqueriesAll()))
     for each in plans:
         for leaf in _items(each.collectLeaves()):
-            found = _ID.search(str(leaf.output().mkString(",")))
-            node = nodes.get(found[1]) if found else None
-            if node is None or found is None or found[1] in result.by_key:
+            first = _first_of(leaf)
+            node = nodes.get(first) if first else None
+            if node is None or first in result.by_key:
                 continue
-            if node.kind in RDDS and int(found[1]) in known:
+            if node.kind in RDDS and int(first) in known:
                 continue
             datasets = _counted(leaf, node, catalog, result.coverage)
             if datasets:
-                result.by_key[found[1]] = datasets
-                result.ids[found[1]] = frozenset(str(item.expression_id) for item in node.attributes("output"))
-    if '.Expand"' in text:
+                result.by_key[first] = datasets
+                result.ids[first] = frozenset(str(item.expression_id) for item in node.attributes("output"))
+    if "Expand" in kinds and not any(node.rows("projections") for node in root.walk() if node.kind == "Expand"):
         made = [expands.sources(node) for node in expands.nodes(jplan)]
         for node, sources in zip((n for n in root.walk() if n.kind == "Expand"), made, strict=False):
             if sources is not None and len(sources) == len(node.attributes("output")):
@@ -201,8 +206,16 @@ def leaves(
     return result
 
 
+def _first_of(leaf: Any) -> str:
+    """Return the ExprId of a leaf's first column, or empty."""
+    if isinstance(leaf, Recorded):
+        return leaf.first_id
+    found = _ID.search(str(leaf.output().mkString(",")))
+    return found[1] if found else ""
+
+
 def _items(sequence: Any) -> list[Any]:
-    return [sequence.apply(i) for i in range(sequence.size())]
+    return sequence if isinstance(sequence, list) else [sequence.apply(i) for i in range(sequence.size())]
 
 
 def _first_id(node: Node) -> str:
@@ -210,19 +223,23 @@ def _first_id(node: Node) -> str:
     return str(columns[0].expression_id) if columns else ""
 
 
-def _leaf_nodes(root: Node) -> list[Node]:
-    """Yield every leaf of the plan and of the plans inside its expressions and commands."""
+def _leaf_nodes(root: Node) -> tuple[list[Node], set[str]]:
+    """Return every leaf of the plan and of the plans inside its expressions and commands, and the kinds of all nodes."""
     found = []
+    kinds = set()
     waiting: list[Node] = [root]
     while waiting:
         node = waiting.pop()
+        kinds.add(node.kind)
+        if node.kind == plan.ATTRIBUTE:
+            continue
         waiting.extend(node.children)
         for name, value in node.fields.items():
             if isinstance(value, list) and value and name not in {"output", "metadata"}:
                 waiting.extend(node.trees(name))
         if not node.children and "output" in node.fields:
             found.append(node)
-    return found
+    return found, kinds
 
 
 def _counted(leaf: Any, node: Node, catalog: Catalog, coverage: Coverage) -> list[Dataset]:

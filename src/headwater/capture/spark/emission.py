@@ -135,8 +135,14 @@ def output(
 def column_lineage(analysis: Analysis, largest: int) -> dict[str, Any] | None:
     """Return the facet, or None if nothing is known. Beyond `largest` entries it is omitted with a warning.
 
-    A column without inputs is a literal or a count of rows.
+    A column without inputs is a literal or a count of rows. It is made once for all events of a query.
     """
+    if analysis.lineage is msgspec.UNSET:
+        analysis.lineage = _column_lineage(analysis, largest)
+    return analysis.lineage
+
+
+def _column_lineage(analysis: Analysis, largest: int) -> dict[str, Any] | None:
     fields: dict[str, Any] = {}
     entries = 0
     for column in analysis.columns:
@@ -167,8 +173,15 @@ def _paths(above: str, fields: deps.Fields | None) -> Iterator[tuple[str, Depend
         yield from _paths(f"{above}.{name}", part.inner)
 
 
-def driver_read(analysis: Analysis) -> list[dict[str, Any]]:
-    """Return entries of the job facet `lineage`: what the parent itself read."""
+def driver_read(analysis: Analysis) -> tuple[list[dict[str, Any]], str]:
+    """Return entries of the job facet `lineage`, which are what the parent itself read, and a text that only the same entries have."""
+    if analysis.driver is None:
+        entries = _driver_read(analysis)
+        analysis.driver = entries, repr(entries)
+    return analysis.driver
+
+
+def _driver_read(analysis: Analysis) -> list[dict[str, Any]]:
     merged = deps.merged([*(column.depends for column in analysis.columns), analysis.rows])
     fed = [{"type": "DATASET", **entry} for entry in _input_fields(merged, analysis.leaves)]
     named = {(entry["namespace"], entry["name"]) for entry in fed}

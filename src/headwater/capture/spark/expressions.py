@@ -17,6 +17,7 @@ Unknown expressions are TRANSFORMATION of everything in them: never a missing ed
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from headwater.capture.spark import dependencies as deps
 from headwater.capture.spark.dependencies import Dependencies, Fields, Parts, Source
@@ -25,7 +26,7 @@ from headwater.capture.spark.plan import ATTRIBUTE, Node
 Lookup = Callable[[int], Dependencies]
 Inner = Callable[[int], Fields | None]
 # From a subquery's plan to (its columns, the dependencies of its rows).
-Subquery = Callable[[Node], tuple[list[Dependencies], Dependencies]]
+Subquery = Callable[[Node], tuple[list[Parts], Dependencies]]
 
 _TRANSPARENT = frozenset(
     {"Alias", "PromotePrecision", "KnownNotNull", "KnownNullable", "KnownFloatingPointNormalized", "NormalizeNaNAndZero"}
@@ -47,16 +48,35 @@ _ELEMENTS = frozenset(
     {
         "GetArrayItem",
         "ElementAt",
+        "TryElementAt",
+        "Get",
         "GetMapValue",
         "ArrayFilter",
         "ArraySort",
         "SortArray",
+        "ArrayDistinct",
+        "ArrayRemove",
+        "ArrayExcept",
+        "ArrayIntersect",
+        "ArrayCompact",
+        "ArrayRepeat",
+        "ArrayMax",
+        "ArrayMin",
+        "Flatten",
+        "Shuffle",
         "Slice",
         "Reverse",
         "MapValues",
+        "MapFilter",
+        "Nvl",
     }
 )
-_UNITED = frozenset({"CreateArray", "Concat", "ArrayUnion", "Coalesce"})
+_UNITED = frozenset({"CreateArray", "Concat", "ArrayUnion", "Coalesce", "MapConcat", "ArrayAppend", "ArrayPrepend"})
+# A function of the elements of arrays or maps, whose body makes the elements of the value: the arguments that its variables stand for.
+_MAPPED = frozenset({"ArrayTransform", "TransformValues", "ZipWith"})
+# The fields of a value by key and value.
+_KEY, _VALUE = "key", "value"
+_MOST_ROUNDS = 4
 # The value has the fields of a row's argument, or of each row's.
 _PICKING = frozenset({"First", "Last", "AnyValue", "Mode", "CollectList", "CollectSet"})
 # The first argument's fields; which row they are of is decided by all fields, or by the second argument.
@@ -103,6 +123,11 @@ class _Reader:
             return found
         if kind == "NamedLambdaVariable" and node.expression_id in self.bound:
             return self.bound[node.expression_id].depends
+        if kind in _MAPPED and len(node.children[-1].children) > 1:
+            made = self.value(self._body(node)) or deps.deciding(self._all(node.children[:-1]), deps.CONDITIONAL)
+            return deps.strengthened(made, deps.TRANSFORMATION)
+        if kind == "ArrayAggregate" and len(node.children) == 4:
+            return deps.strengthened(self._folded(node).depends, deps.TRANSFORMATION)
         if kind == "If" and len(node.children) == 3:
             return self._branches(node.children[:1], node.children[1:])
         if kind == "CaseWhen":
@@ -123,10 +148,10 @@ class _Reader:
             return self._window(node)
         if kind in {"ScalarSubquery", "LateralSubquery"}:
             columns, deciding = self._inner(node)
-            return deps.merged([*columns[:1], deciding])
+            return deps.merged([*(each.depends for each in columns[:1]), deciding])
         if kind in {"Exists", "ListQuery"}:
             columns, deciding = self._inner(node)
-            return deps.merged([*(columns if kind == "ListQuery" else []), deciding])
+            return deps.merged([*(each.depends for each in columns if kind == "ListQuery"), deciding])
         if kind == COMPOSED:
             return self._composed(node)
         parts = self._all(node.children)
@@ -190,6 +215,18 @@ class _Reader:
             return deps.merged_fields(self.fields(child) for child in children)
         if kind == "If" and len(children) == 3:
             return deps.merged_fields(self.fields(child) for child in children[1:])
+        if kind == "CaseWhen":
+            pairs = len(children) // 2 * 2
+            return deps.merged_fields(self.fields(child) for child in children[1:pairs:2] + children[pairs:])
+        if kind == "Literal":
+            return {}  # NULL, or values that no column gives
+        if kind in {"MapEntries", "MapFromEntries", "MapFromArrays", "ArraysZip"} and children:
+            return self._paired(node)
+        if kind == "ArrayAggregate" and len(children) == 4:
+            return self._folded(node).inner
+        if kind == "ScalarSubquery":
+            columns, _ = self._inner(node)
+            return columns[0].inner if columns else None
         if (kind in _TRANSPARENT or kind in _ELEMENTS or kind == "Cast") and children:
             return self.fields(children[0])
         if kind in {"GetStructField", "GetArrayStructFields"}:
@@ -211,11 +248,55 @@ class _Reader:
             return {WRITTEN: Parts({}, self.fields(children[0]))}
         if kind == "JsonToStructs" and children:
             return self._read_json(node)
-        if kind == "ArrayTransform" and len(children) == 2 and len(children[1].children) > 1:
-            body, item = children[1].children[:2]
-            self.bound[item.expression_id] = self._parts(children[0])
-            return self.fields(body)
+        if kind in _MAPPED and len(children[-1].children) > 1:
+            return self.fields(self._body(node))
         return None
+
+    def _body(self, node: Node) -> Node:
+        """Return the body of a function of elements, whose variables now stand for those of the arguments."""
+        body, *variables = node.children[-1].children
+        given = node.children[:-1] * 2 if node.kind == "TransformValues" else node.children[:-1]
+        for variable, argument in zip(variables, given, strict=False):
+            self.bound[variable.expression_id] = self._parts(argument)
+        return body
+
+    def _folded(self, node: Node) -> Parts:
+        """Return the value of `aggregate`: it is what the last function makes of what the first makes of the beginning and each element."""
+        items, zero, merge, finish = node.children
+        if len(merge.children) < 3 or len(finish.children) < 2:
+            return Parts(self._all(node.children))
+        body, total, item = merge.children[:3]
+        self.bound[item.expression_id] = self._parts(items)
+        so_far = self._parts(zero)
+        for _ in range(_MOST_ROUNDS):
+            self.bound[total.expression_id] = so_far
+            added = self._parts(body)
+            more = Parts(deps.merged([so_far.depends, added.depends]), deps.merged_fields([so_far.inner, added.inner]))
+            if more == so_far:
+                break
+            so_far = more
+        self.bound[finish.children[1].expression_id] = so_far
+        return self._parts(finish.children[0])
+
+    def _paired(self, node: Node) -> Fields | None:
+        """Return the fields of maps and of the lists that they are made of, and of lists that are laid side by side."""
+        kind, children = node.kind, node.children
+        if kind == "MapEntries":
+            both = deps.strengthened(self.value(children[0]), deps.TRANSFORMATION)
+            made = self.fields(children[0])
+            return None if made is None else {_KEY: Parts(both), _VALUE: Parts(both, made)}
+        if kind == "MapFromEntries":
+            pairs = list((self.fields(children[0]) or {}).values())
+            return pairs[1].inner if len(pairs) == 2 else None
+        if kind == "MapFromArrays":
+            return self.fields(children[1])
+        names = [str(name.fields.get("value")) for name in node.trees("names")]
+        if len(names) != len(children):
+            return None
+        return {
+            name: Parts(deps.strengthened(self.value(child), deps.TRANSFORMATION), self.fields(child))
+            for name, child in zip(names, children, strict=True)
+        }
 
     def _composed_fields(self, node: Node) -> Fields | None:
         if parts := node.fields.get("parts"):
@@ -258,6 +339,8 @@ class _Reader:
         """Return the fields of a struct after `withField` and `dropFields`."""
         made = self.fields(node.children[0])
         if made is None:
+            made = self._source_fields(node.children[0])
+        if made is None:
             return None
         result = dict(made)
         for operation in node.children[1:]:
@@ -269,6 +352,21 @@ class _Reader:
             else:
                 return None
         return result
+
+    def _source_fields(self, node: Node) -> Fields | None:
+        """Return the fields of a struct that a source has: it is an unchanged column, or a field of one."""
+        kind = _type(node)
+        depends = self.value(node)
+        if (
+            not isinstance(kind, dict)
+            or kind.get("type") != "struct"
+            or any(deps.SAME not in hows for hows in depends.values())
+        ):
+            return None
+        return {
+            name: Parts({Source(source.leaf, f"{source.field}.{name}"): hows for source, hows in depends.items()})
+            for name in (str(field.get("name")) for field in kind.get("fields") or [])
+        }
 
     def _aggregate(self, node: Node) -> Dependencies:
         function, *filters = node.children or [node]
@@ -294,7 +392,7 @@ class _Reader:
         own = deps.strengthened(own, deps.TRANSFORMATION)
         return deps.merged([own, deps.deciding(self._all(specification), deps.WINDOW)])
 
-    def _inner(self, node: Node) -> tuple[list[Dependencies], Dependencies]:
+    def _inner(self, node: Node) -> tuple[list[Parts], Dependencies]:
         plan = node.nested("plan")
         return self.subquery(plan) if plan else ([], {})
 
@@ -318,13 +416,21 @@ def _changed(fields: Fields | None, change: Callable[[Dependencies], Dependencie
     return {name: Parts(change(part.depends), _changed(part.inner, change)) for name, part in fields.items()}
 
 
+def _type(node: Node) -> Any:
+    """Return the data type of a column, or of a field of one; None of anything else."""
+    if node.kind != "GetStructField" or not node.children:
+        return node.fields.get("dataType") if node.kind == ATTRIBUTE else None
+    fields, ordinal = (_type(node.children[0]) or {}).get("fields") or [], node.fields.get("ordinal")
+    return fields[ordinal].get("type") if isinstance(ordinal, int) and ordinal < len(fields) else None
+
+
 def _field_name(node: Node) -> str:
-    """Return the name of a field from its ordinal, if the struct is a column."""
+    """Return the name of a field from its ordinal, if the struct is a column or a field of one."""
     field = node.fields.get("field")  # of an array's structs
     if isinstance(field, dict) and field.get("name"):
         return str(field["name"])
     child, ordinal = node.children[0], node.fields.get("ordinal")
-    kind = child.fields.get("dataType")
+    kind = _type(child)
     if isinstance(kind, dict) and isinstance(ordinal, int):
         fields = kind.get("fields") or []
         if ordinal < len(fields):

@@ -14,6 +14,8 @@ _SEPARATOR = "\x01"
 
 def options(jmap: Any) -> dict[str, str]:
     """Return a Java or Scala map of options by lower-case key."""
+    if isinstance(jmap, dict):
+        return {key.lower(): value for key, value in jmap.items()}
     found = getattr(jmap, "asCaseSensitiveMap", None)
     if found is not None and "CaseInsensitiveStringMap" in str(jmap.getClass().getName()):
         return {str(key).lower(): str(value) for key, value in found().items()}

@@ -2,24 +2,34 @@
 
 A `SparkListenerInterface` implemented in Python pays a crossing for each task event. So the listener is made of the JDK's own parts instead:
 `java.beans.EventHandler` proxies the interface in Java, ignores every method but one, and puts that method's event into a
-`LinkedBlockingQueue` (`offer`: bounded, never waits). Python polls the queue on its own thread, and lets the JVM drop unwanted events
-first (an adaptive query sends five). It needs no callback server and no Python on Spark's threads, and the listener can be removed again.
-If the JVM lacks `java.desktop`, the Python proxy is used, and no event is dropped early.
+`LinkedBlockingQueue` (`offer`: bounded, never waits). `QueryFacts.java`, compiled while the first query runs, waits at that queue for Python's own
+thread, drops unwanted events (an adaptive query sends five), and answers with all that the collector will ask about the others. It needs no callback
+server and no Python on Spark's threads, and the listener can be removed again. If the JVM lacks `java.desktop`, the Python proxy is used; if it does
+not compile, Python takes the events out of the queue and asks about each.
 """
 
+import logging
 import time
+from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
+from headwater.capture.spark import compiled, recorded, statistics
 from headwater.capture.spark.crossing import Quiet
+
+log = logging.getLogger("headwater")
 
 _INTERFACE = "org.apache.spark.scheduler.SparkListenerInterface"
 # SQL executions arrive as "other events"; the end of the application is its own method.
 _METHODS = ("onOtherEvent", "onApplicationEnd")
-_NOISE = (
-    "org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveExecutionUpdate",
-    "org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveSQLMetricUpdates",
-    "org.apache.spark.sql.execution.ui.SparkListenerDriverAccumUpdates",
+KINDS = (
+    "SparkListenerSQLExecutionStart",
+    "SparkListenerSQLExecutionEnd",
+    "QueryProgressEvent",
+    "QueryTerminatedEvent",
+    "SparkListenerApplicationEnd",
 )
+"""The events that collectors take; their classes' names have the outer class before them."""
 # More events soon follow a first one: taken together they cost fewer crossings.
 _GATHER_SECONDS = 0.1
 
@@ -32,13 +42,11 @@ class Inbox:
         self._jsc = sc._jsc.sc()
         self.quiet = Quiet(sc)
         self._queue = self.quiet.adopt(self._jvm.java.util.concurrent.LinkedBlockingQueue(capacity))
-        self._kinds = self.quiet.adopt(self._jvm.org.apache.spark.util.Utils)
-        self._unit = self._jvm.java.util.concurrent.TimeUnit.MILLISECONDS
+        self._java: Any = None
+        self._released: deque[str] = deque()
         self._listeners: list[Any] = []
-        self._noise: Any = None
         try:
             self._listeners = [self._in_java(method) for method in _METHODS]
-            self._noise = self._filter()
         except Exception:  # noqa: BLE001 - a JVM without java.desktop; py4j raises its own kinds
             self._listeners = [_in_python(sc, self._queue)]
         for listener in self._listeners:
@@ -49,34 +57,53 @@ class Inbox:
         interface = self._jvm.java.lang.Class.forName(_INTERFACE, True, loader)
         return self._jvm.java.beans.EventHandler.create(interface, self._queue, "offer", "", method)
 
-    def _filter(self) -> Any:
-        """Return a JVM Predicate: whether an event is of a class that no collector wants."""
-        loader = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        noise = self._jvm.java.util.HashSet()
-        for name in _NOISE:
-            noise.add(self._jvm.java.lang.Class.forName(name, True, loader))
-        predicate = self._jvm.java.lang.Class.forName("java.util.function.Predicate", True, loader)
-        return self._jvm.java.beans.EventHandler.create(predicate, noise, "contains", "class", "test")
+    def compile(self, commands: Iterable[str], actions: Iterable[str], most: int) -> None:
+        """Let the driver read plans from now on, if it can. `commands`: classes of commands that write; `actions`: whose plans are wanted; `most`:
+        nodes and expressions of a plan.
+        """
+        java = compiled.compile_in(self._jvm)
+        if java is not None:
+            java = self.quiet.adopt(java)
+            java.configure(
+                self._queue, " ".join(KINDS), " ".join(commands), " ".join(actions), most, statistics.MOST_NODES_AT_ONCE
+            )
+        self._java = java
 
-    def take(self, milliseconds: int) -> list[tuple[str, Any]]:
-        """Take the queued events, as (class name, JVM event) or ("", token); nothing after `milliseconds` without any."""
-        first = self._queue.poll(milliseconds, self._unit)
+    def take(self) -> list[tuple[str, Any]]:
+        """Take the queued events, as (class name, event) or ("", token); nothing after two seconds without any."""
+        if self._java is None:
+            return self._poll()
+        released = " ".join([self._released.popleft() for _ in range(len(self._released))])
+        try:
+            text = str(self._java.take(released))
+        except Exception as error:
+            if isinstance(error, OSError) or type(error).__name__ == "Py4JNetworkError":
+                raise  # the JVM ended
+            log.warning(
+                "headwater capture: plans are read in more calls, and some queries were missed: %s", str(error)[:300]
+            )
+            self._java = None
+            return []
+        found = list(recorded.events(text, self._java, self._released))
+        self.quiet.release(1 if not found else 200)
+        return found
+
+    def _poll(self) -> list[tuple[str, Any]]:
+        first = self._queue.poll(2000, self._jvm.java.util.concurrent.TimeUnit.MILLISECONDS)
         if first is None:
             self.quiet.release(1)
             return []
         if isinstance(first, str):
             return [("", first)]
         time.sleep(_GATHER_SECONDS)
-        if self._noise is not None:
-            self._queue.removeIf(self._noise)
         found = [first]
         while (following := self._queue.poll()) is not None:
             found.append(following)
         self.quiet.release()
-        return [
-            ("", item) if isinstance(item, str) else (str(self._kinds.getFormattedClassName(item)), item)
-            for item in found
-        ]
+        return [("", item) if isinstance(item, str) else (self._kind(item), item) for item in found]
+
+    def _kind(self, event: Any) -> str:
+        return str(event.getClass().getName()).rpartition(".")[2].rpartition("$")[2]
 
     def mark(self, token: str) -> None:
         """Put a token at the end of the queue."""

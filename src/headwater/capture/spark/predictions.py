@@ -13,15 +13,15 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import analysis, datasets, plan
+from headwater.capture.spark import analysis, datasets
 from headwater.capture.spark import dependencies as deps
 from headwater.capture.spark.analysis import Analysis
-from headwater.capture.spark.columns import Column
 from headwater.capture.spark.config import Config
 from headwater.capture.spark.coverage import Coverage
 from headwater.capture.spark.datasets import Catalog, Dataset, Leaves
-from headwater.capture.spark.dependencies import Dependencies, How, Source
+from headwater.capture.spark.dependencies import Dependencies, How, Parts, Source
 from headwater.capture.spark.plan import Node
+from headwater.capture.spark.relation import Column
 
 NOT_FITTED_HERE = "the training of this model was not seen: it was neither fitted nor loaded since capture began"
 _MOST_COLUMNS = 20_000
@@ -46,7 +46,7 @@ class Model(msgspec.Struct, eq=False):
 class Predictions:
     """The models and predicted columns of one SparkContext. `known`: columns of plans that Spark cut off."""
 
-    def __init__(self, config: Config, known: Mapping[int, tuple[Dependencies, Leaves]], coverage: Coverage) -> None:
+    def __init__(self, config: Config, known: Mapping[int, tuple[Parts, Leaves]], coverage: Coverage) -> None:
         self._config = config
         self._coverage = coverage
         self._known = known
@@ -67,6 +67,11 @@ class Predictions:
     def note_place(self, place: Dataset) -> None:
         """Note that a model is kept at a place: what Spark reads and writes below it is not reported by itself."""
         self._places.add(place.key)
+
+    @property
+    def any(self) -> bool:
+        """Return whether there are models: then more than a plan decides what its columns depend on."""
+        return bool(self._columns or self._places or self._waiting)
 
     def inside(self, dataset: Dataset) -> bool:
         """Return whether a dataset is a part of a model."""
@@ -113,12 +118,10 @@ class Predictions:
         jqe = model.jdf.queryExecution()
         janalyzed = jqe.analyzed()
         catalog = Catalog(jqe)
-        text, why = analysis.text_of(janalyzed, self._config)
-        if not text:
+        root, why = analysis.tree_of(janalyzed, self._config)
+        if root is None:
             return analysis.tables_only([janalyzed], catalog, why)
-        found = analysis.analyse(
-            janalyzed, plan.parse(text), text, catalog, self._known, output=False, within=self.within
-        )
+        found = analysis.analyse(janalyzed, root, catalog, self._known, output=False, within=self.within)
         given = {column.name for column in found.columns}
         used = model.named & given | (given if model.words is None else model.words & given) or given
         depends = deps.unseen(deps.merged(column.depends for column in found.columns if column.name in used))

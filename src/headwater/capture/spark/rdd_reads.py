@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from headwater.capture.spark import analysis, datasets, emission
+from headwater.capture.spark import analysis, datasets
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.application import Application
 from headwater.capture.spark.datasets import Dataset, Leaves
@@ -44,8 +44,6 @@ class RDDReads:
                 self._application.coverage.add(found.coverage)
                 read = Analysis(found, warnings=[analysis.UNSEEN], opaque=True)
                 if read.inputs:
-                    inputs = emission.inputs(read.inputs, found, None)
-                    owner = self._application.owner_at(started)
-                    self._application.read_by_driver(inputs, emission.driver_read(read), owner, read.warnings)
+                    self._application.read_by_driver(read, self._application.owner_at(started), read.warnings)
             except Exception as error:  # noqa: BLE001 - capture never harms its host; the run says it
                 self._application.coverage.miss("an RDD taken to the driver", error)

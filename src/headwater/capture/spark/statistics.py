@@ -1,22 +1,22 @@
 """Rows, bytes and files, from the metrics of the executed plan.
 
-Adaptive plans hide their parts in stages, which are opened one by one. The driver does that in one call where it compiles and runs
-`ExecutedPlanFacts.java`, else py4j does. A reused stage or a cache is not counted again.
+Adaptive plans hide their parts in stages, which are opened one by one. `QueryFacts.java` does that and sends the facts along with the event, else
+py4j does. A reused stage or a cache is not counted again.
 """
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from headwater.capture.spark.compiled import Compiled
+from headwater.capture.spark import recorded
 
 _METRIC = re.compile(r"(\w+) -> SQLMetric\(.*?value: (-?\d+)\)")
 _SNAPSHOT = re.compile(r"\bsnapshotId=(\d+)")
 _WRITES = ("Execute", "AppendData", "Overwrite", "Replace", "CreateTable", "WriteToDataSource")
 _MOST_NODES = 300
-_MOST_NODES_AT_ONCE = 20_000
+MOST_NODES_AT_ONCE = 20_000
+"""The nodes of an executed plan that `QueryFacts.java` reads."""
 
 
 class Statistics(msgspec.Struct):
@@ -76,24 +76,11 @@ class Walk(msgspec.Struct):
         return f"for counts, {self.read} of {'' if self.counted else 'at least '}{self.nodes} nodes of the executed plan were read"
 
 
-class ExecutedPlans:
-    """Reads the executed plans of one driver: in one call each while its Java can do that, else over py4j."""
-
-    def __init__(self, jvm: Any) -> None:
-        self._facts = Compiled(jvm, "ExecutedPlanFacts")
-
-    def read(self, jexecuted: Any) -> Metrics:
-        """Read the metrics of an executed plan."""
-        return metrics(self._walk(jexecuted))
-
-    def _walk(self, jexecuted: Any) -> Walk:
-        jfacts = self._facts.instance()
-        if jfacts is not None:
-            try:
-                return walk_at_once(jexecuted, jfacts)
-            except Exception as error:  # noqa: BLE001 - a class or a method that this driver has not; py4j raises its own kinds
-                self._facts.give_up(error)
-        return walk_by_calls(jexecuted)
+def counts(jqe: Any) -> Metrics:
+    """Read the metrics of what a query executed."""
+    facts = recorded.facts_of(jqe)
+    walk = walk_of(facts.executed) if facts is not None and facts.executed else walk_by_calls(jqe.executedPlan())
+    return metrics(walk)
 
 
 def metrics(walk: Walk) -> Metrics:
@@ -112,22 +99,11 @@ def metrics(walk: Walk) -> Metrics:
     return result
 
 
-def walk_at_once(jexecuted: Any, jfacts: Any) -> Walk:
-    """Read the plan in one call."""
-    text = str(jfacts.read(jexecuted, _MOST_NODES_AT_ONCE))
+def walk_of(text: str) -> Walk:
+    """Return the facts of a plan that `QueryFacts.java` wrote."""
     head, _, rest = text.partition(":")
-    nodes, texts = int(head), list(_texts(rest))
-    found = [Node(*texts[i : i + 4]) for i in range(0, len(texts), 4)]
-    return Walk(found, min(nodes, _MOST_NODES_AT_ONCE), nodes)
-
-
-def _texts(facts: str) -> Iterator[str]:
-    place = 0
-    while place < len(facts):
-        begin = facts.index(":", place) + 1
-        end = begin + int(facts[place : begin - 1])
-        yield facts[begin:end]
-        place = end
+    nodes, found = int(head), list(recorded.texts(rest))
+    return Walk([Node(*found[i : i + 4]) for i in range(0, len(found), 4)], min(nodes, MOST_NODES_AT_ONCE), nodes)
 
 
 def walk_by_calls(jexecuted: Any) -> Walk:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from headwater.capture.spark import columns, datasets, dependencies, expands, plan, schema
-from headwater.capture.spark.dependencies import How, Source, TooMany
+from headwater.capture.spark.dependencies import How, Parts, Source, TooMany
 
 Flat = list[dict[str, Any]]
 
@@ -122,7 +122,7 @@ def test_an_unknown_node_with_an_output_depends_on_everything() -> None:
 
 def test_a_cut_plan_reuses_earlier_columns() -> None:
     cut = node("LogicalRDD", output=[column("a", 40), column("b", 41)])
-    known = {40: dependencies.of(Source("1", "orig"))}
+    known = {40: Parts(dependencies.of(Source("1", "orig")))}
     found = columns.resolve(plan.parse(json.dumps(cut)), known)
     assert [texts(c.depends) for c in found.columns] == [{"1.orig IDENTITY"}, set()]
 

@@ -234,10 +234,8 @@ class Collector:
                 commands.keep_checkpoint(str(relation_id), plan.command.checkpoint_command.relation, sources)
 
     def _read_by_driver(self, found: Analysis, started: int, warnings: list[str]) -> None:
-        inputs = emission.inputs(found.inputs, found.leaves, None)
         self.application.coverage.add(found.leaves.coverage)
-        owner = self.application.owner_at(started)
-        self.application.read_by_driver(inputs, emission.driver_read(found), owner, warnings)
+        self.application.read_by_driver(found, self.application.owner_at(started), warnings)
 
     def _log(self, text: str) -> None:
         """Log a problem once for each kind."""
