@@ -1130,6 +1130,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/privacy/deletion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** PlanDeletion */
+        post: operations["ApiV2PrivacyDeletionPlanDeletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/privacy/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** VerifyDeletion */
+        post: operations["ApiV2PrivacyVerifyVerifyDeletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/alerts": {
         parameters: {
             query?: never;
@@ -3135,6 +3169,12 @@ export interface components {
             p90: number;
             p99: number;
             max: number;
+        };
+        /** DeletionQuestion */
+        DeletionQuestion: {
+            key: string;
+            tag?: string | null;
+            subject_sha256?: string | null;
         };
         /** Dependency */
         Dependency: {
@@ -5301,6 +5341,12 @@ export interface components {
             chance: number;
             jobs: string[];
         };
+        /** SignedReport */
+        SignedReport: {
+            document: string;
+            signature: string;
+            public_key: string;
+        };
         /** Skipped */
         Skipped: {
             fingerprint: string;
@@ -5706,6 +5752,11 @@ export interface components {
             spread_seconds: number | null;
             updates: number;
             quiet_days: number[];
+        };
+        /** Verification */
+        Verification: {
+            valid: boolean;
+            by_this_server: boolean;
         };
         /** VersionDetail */
         VersionDetail: {
@@ -6736,6 +6787,7 @@ export type Declared = components['schemas']['Declared'];
 export type DefinedTag = components['schemas']['DefinedTag'];
 export type DefinedTags = components['schemas']['DefinedTags'];
 export type Delay = components['schemas']['Delay'];
+export type DeletionQuestion = components['schemas']['DeletionQuestion'];
 export type Dependency = components['schemas']['Dependency'];
 export type DescriptionBody = components['schemas']['DescriptionBody'];
 export type Difference = components['schemas']['Difference'];
@@ -6962,6 +7014,7 @@ export type SearchResults = components['schemas']['SearchResults'];
 export type Settled = components['schemas']['Settled'];
 export type SharedTrait = components['schemas']['SharedTrait'];
 export type SharedTraits = components['schemas']['SharedTraits'];
+export type SignedReport = components['schemas']['SignedReport'];
 export type Skipped = components['schemas']['Skipped'];
 export type SkippedDataset = components['schemas']['SkippedDataset'];
 export type Slower = components['schemas']['Slower'];
@@ -7008,6 +7061,7 @@ export type UsageTotals = components['schemas']['UsageTotals'];
 export type Use = components['schemas']['Use'];
 export type UsingJob = components['schemas']['UsingJob'];
 export type Usual = components['schemas']['Usual'];
+export type Verification = components['schemas']['Verification'];
 export type VersionDetail = components['schemas']['VersionDetail'];
 export type VersionDiff = components['schemas']['VersionDiff'];
 export type VersionNode = components['schemas']['VersionNode'];
@@ -9007,6 +9061,54 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PolicyCheck"];
+                };
+            };
+        };
+    };
+    ApiV2PrivacyDeletionPlanDeletion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeletionQuestion"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedReport"];
+                };
+            };
+        };
+    };
+    ApiV2PrivacyVerifyVerifyDeletion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignedReport"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verification"];
                 };
             };
         };

@@ -31,7 +31,7 @@ Column = tuple[uuid.UUID, str]
 
 class Carrier(msgspec.Struct, frozen=True):
     """A column, and the way on which the value is least hidden. `handling`: the most that a step of the way does to it. `certain`: all steps are
-    known by column. `because`: the column before it, None of a tagged one; `job`: between them.
+    known by column. `because`: the column before it, None of a tagged one; `job`: between them. `exact`: each step copies the value as it is.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Carrier(msgspec.Struct, frozen=True):
     hop: int
     because: Column | None = None
     job: uuid.UUID | None = None
+    exact: bool = True
 
     @property
     def rank(self) -> tuple[int, bool]:
@@ -61,7 +62,14 @@ async def carry(connection: Connection, tag: str, moment: Moment, most: int, *, 
     """Return all columns that carry the tag, given as `key` (any value but false) or `key:value`. `most`: datasets that are followed.
     `ever`: also by what jobs wrote before and write no more.
     """
-    found = Carried(await _tagged(connection, tag, moment))
+    return await spread(connection, await tagged(connection, tag, moment), moment, most, ever=ever)
+
+
+async def spread(
+    connection: Connection, start: dict[Column, Carrier], moment: Moment, most: int, *, ever: bool = False
+) -> Carried:
+    """Return all columns that hold values of these columns, with them; `most` and `ever` as of `carry`."""
+    found = Carried(start)
     fresh = found.datasets
     followed: set[uuid.UUID] = set()
     hop = 0
@@ -159,7 +167,7 @@ async def _past_flows(connection: Connection, level: Collection[uuid.UUID], live
 def _reached(flow: _Flow, carriers: Mapping[str, Carrier], hop: int) -> Iterable[tuple[Column, Carrier]]:
     if not flow.steps and flow.target != flow.source:
         column, carrier = min(carriers.items(), key=lambda item: (item[1].rank, item[0]))
-        yield (flow.target, ROWS), Carrier(ROWS, carrier.handling, False, hop, (flow.source, column), flow.job)
+        yield (flow.target, ROWS), Carrier(ROWS, carrier.handling, False, hop, (flow.source, column), flow.job, False)
     for step in flow.steps:
         if step.transformation is not None and step.transformation.type == "INDIRECT":
             continue
@@ -170,7 +178,8 @@ def _reached(flow: _Flow, carriers: Mapping[str, Carrier], hop: int) -> Iterable
             carrier = carriers[source]
             handling = max(carrier.handling, _handling(step.transformation), key=HANDLINGS.index)
             certain = carrier.certain and source == named
-            made = Carrier(step.target_field, handling, certain, hop, (flow.source, source), flow.job)
+            exact = carrier.exact and step.transformation is not None and step.transformation.subtype == "IDENTITY"
+            made = Carrier(step.target_field, handling, certain, hop, (flow.source, source), flow.job, exact)
             yield (flow.target, step.target_field.lower()), made
 
 
@@ -182,7 +191,7 @@ def _handling(transformation: Transformation | None) -> str:
     return AGGREGATED if transformation.subtype == "AGGREGATION" else PLAIN
 
 
-async def _tagged(connection: Connection, tag: str, moment: Moment) -> dict[Column, Carrier]:
+async def tagged(connection: Connection, tag: str, moment: Moment) -> dict[Column, Carrier]:
     """Return the columns that are tagged themselves; of a dataset that is tagged as a whole every column, or `ROWS` if none is known."""
     ids = await annotation_store.datasets_with_tags(connection)
     facets = await facet_store.of_owners(connection, ids, ("tags", "schema"), moment.as_of)

@@ -8,8 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from headwater.cli import declared_text, figures, output, server
+from headwater.cli.privacy.deletion import delete, verify
 
 app = typer.Typer(no_args_is_help=True, help="Find where private values are, and check policies about them.")
+app.command()(delete)
+app.command()(verify)
 _BROKEN = 3
 _OF_TAGS = ("never_in", "only_in")
 _STYLES = {"plain": "bold red", "aggregated": "yellow", "masked": "green"}

@@ -12,7 +12,9 @@ import secrets
 from functools import cached_property
 from pathlib import Path
 
+from cryptography.exceptions import InvalidSignature
 from cryptography.fernet import Fernet, InvalidToken
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from headwater.errors import NotSecured, SecretKeyDiffers
 from headwater.home import open_private
@@ -45,6 +47,19 @@ class SecretKey:
     def encrypt(self, secret: bytes) -> bytes:
         return _MARK + self.id.encode() + b":" + self._fernet.encrypt(secret)
 
+    @cached_property
+    def _signer(self) -> Ed25519PrivateKey:
+        return Ed25519PrivateKey.from_private_bytes(self.derive("signatures"))
+
+    @property
+    def public(self) -> bytes:
+        """The public key of `sign`, with which anyone can verify a signature."""
+        return self._signer.public_key().public_bytes_raw()
+
+    def sign(self, document: bytes) -> bytes:
+        """Sign a document (Ed25519)."""
+        return self._signer.sign(document)
+
     def decrypt(self, stored: bytes) -> bytes:
         """The secret. Raises SecretKeyDiffers if another key encrypted it."""
         if not is_encrypted(stored):
@@ -58,6 +73,15 @@ class SecretKey:
                 "Give every server the same HEADWATER_ACCESS__SECRET_KEY, or set the secret again: `headwater events listeners rotate NAME`",
                 key=self.id,
             ) from error
+
+
+def is_signed_by(public: bytes, signature: bytes, document: bytes) -> bool:
+    """Return whether the holder of the key with this public part signed the document."""
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(signature, document)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
 
 
 def is_encrypted(stored: bytes) -> bool:

@@ -9,6 +9,7 @@ import { Command, Empty } from "../../parts/message.tsx";
 import { NodeLink } from "../../parts/node-link.tsx";
 import { Facts, Page, Section } from "../../parts/page.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
+import { Deletion } from "./deletion.tsx";
 import { When } from "../../parts/when.tsx";
 
 type Found = Answer<"/api/v2/privacy/where">;
@@ -68,6 +69,7 @@ export function PrivacyPage() {
           )
         }
       </Answered>
+      <Deletion />
     </Page>
   );
 }

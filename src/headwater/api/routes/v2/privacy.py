@@ -1,12 +1,12 @@
 """`/api/v2/privacy`: where tagged values are, and whether observed lineage keeps to policies."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from litestar import get, post
+from litestar import Request, get, post
 from litestar.datastructures import State
 from litestar.params import JSONBody, QueryParameter
 
-from headwater.answer.privacy import check, where
+from headwater.answer.privacy import check, deletion, signed_report, where
 
 Tag = Annotated[str, QueryParameter(max_length=2_000, description="`key`, or `key:value`.")]
 
@@ -23,4 +23,20 @@ async def check_policies(state: State, data: JSONBody[check.CheckQuestion]) -> c
     return await check.check(state.database, data)
 
 
-handlers = [find_tagged, check_policies]
+@post("/privacy/deletion", status_code=200, opt={"role": "read"})
+async def plan_deletion(
+    request: Request[Any, Any, Any], state: State, data: JSONBody[deletion.DeletionQuestion]
+) -> signed_report.SignedReport:
+    """Return, signed, where one subject's data may be, in which order to delete it, and how to prove it. Deletes nothing."""
+    detail = {"key": data.key[:200], "tag": data.tag, "subject_sha256": data.subject_sha256}
+    request.state.audit = {"action": "plan_deletion", "target": "privacy", "detail": detail}
+    return signed_report.sign_report(await deletion.plan_deletion(state.database, data), state.outbound.key)
+
+
+@post("/privacy/verify", status_code=200, opt={"role": "read", "audit": False})
+async def verify_deletion(state: State, data: JSONBody[signed_report.SignedReport]) -> signed_report.Verification:
+    """Return whether a report is as it was signed, and whether this server signed it."""
+    return signed_report.verify_report(data, state.outbound.key)
+
+
+handlers = [find_tagged, check_policies, plan_deletion, verify_deletion]
