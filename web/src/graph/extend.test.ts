@@ -48,6 +48,7 @@ function extended(s: Sketch, shown: number[], places: Map<number, [number, numbe
     x: Float64Array.from(shown, (v) => places.get(v)?.[0] ?? Number.NaN),
     y: Float64Array.from(shown, (v) => places.get(v)?.[1] ?? Number.NaN),
     held: Uint8Array.from(shown, (v) => Number(held.has(v))),
+    rows: 1,
   };
   return { input, layout: layOut({ ...input, placed }) };
 }
@@ -158,6 +159,38 @@ describe("a drawing that grows and shrinks", () => {
       fc.property(sketch, (s) => {
         expect(step(s).layout).toEqual(step(s).layout);
       }),
+    );
+  });
+
+  test("a chain in rows that grows stays in rows, and its edges still turn between them", () => {
+    const all = Array.from({ length: 64 }, (_, i) => i);
+    const s: Sketch = {
+      sizes: all.map(() => ({ width: 220, height: 50 })),
+      // The last two hang on the middle of the chain.
+      edges: [...all.slice(1, 62).map((i): [number, number] => [i - 1, i]), [30, 62], [62, 63]],
+      before: [],
+      after: [],
+    };
+    const first = all.slice(0, 62);
+    const before = layOut({ ...inputOf(s, first), aspect: 1.7 });
+    expect(before.rows).toBeGreaterThan(3);
+    const input = inputOf(s, all);
+    const placed = {
+      x: Float64Array.from(all, (v) => (v < 62 ? before.x[v] : Number.NaN)),
+      y: Float64Array.from(all, (v) => (v < 62 ? before.y[v] : Number.NaN)),
+      held: Uint8Array.from(all, (v) => Number(v < 62)),
+    };
+    const after = layOut({ ...input, aspect: 1.7, placed: { ...placed, rows: before.rows } });
+    const moved = [after.x[0] - before.x[0], after.y[0] - before.y[0]];
+    for (const v of first) {
+      expect(after.x[v] - before.x[v]).toBeCloseTo(moved[0]);
+      expect(after.y[v] - before.y[v]).toBeCloseTo(moved[1]);
+    }
+    expect(after.rows).toBe(before.rows);
+    expect([...after.reversed].filter(Boolean)).toEqual([]);
+    // Without rows the same places would make every turn an edge that closes a cycle.
+    expect([...layOut({ ...input, placed: { ...placed, rows: 1 } }).reversed].filter(Boolean).length).toBe(
+      before.rows - 1,
     );
   });
 });

@@ -8,6 +8,8 @@ export interface Placed {
   y: Float64Array;
   /** 1: it is on the screen and must not move; 0 with a place: it stood there once, and goes back there if the room is free. */
   held: Uint8Array;
+  /** Rows under one another that the drawing was set in (wrap.ts); 1: none. */
+  rows: number;
 }
 
 /** Cards that stand above each other: a strip of the drawing, with the heights that are taken, sorted. */
@@ -30,7 +32,7 @@ export function extend(input: LayoutInput, placed: Placed): Layout {
   comeBack(input, placed, x, y);
   const columns = columnsOf(input, x, y);
   placeNew(input, x, y, columns);
-  return drawn(input, x, y, columns);
+  return drawn(input, x, y, columns, placed.rows);
 }
 
 const byName = (input: LayoutInput) =>
@@ -229,7 +231,7 @@ function add(columns: Column[], at: number, width: number, gap: number): Column 
 }
 
 /** Edges around the cards between their ends, and everything moved so that the drawing begins at 0, 0. */
-function drawn(input: LayoutInput, x: Float64Array, y: Float64Array, columns: readonly Column[]): Layout {
+function drawn(input: LayoutInput, x: Float64Array, y: Float64Array, columns: readonly Column[], rows: number): Layout {
   const n = input.ids.length;
   const edges = input.source.length;
   const layer = new Int32Array(n);
@@ -237,11 +239,16 @@ function drawn(input: LayoutInput, x: Float64Array, y: Float64Array, columns: re
   const reversed = new Uint8Array(edges);
   const bendStart = new Int32Array(edges + 1);
   const bends: number[] = [];
+  const gaps = rows > 1 ? gapsBetween(y, input.height) : [];
   for (let e = 0; e < edges; e++) {
     const s = input.source[e];
     const t = input.target[e];
-    reversed[e] = s === t || x[t] < x[s] + input.width[s] ? 1 : 0;
-    if (!reversed[e])
+    const isBack = s === t || x[t] < x[s] + input.width[s];
+    // From one row down to another it turns in the gap above that; else an edge that runs back closes a cycle.
+    const gap = isBack ? gaps.findLast((at) => at > y[s] + input.height[s] && at < y[t]) : undefined;
+    reversed[e] = isBack && gap === undefined ? 1 : 0;
+    if (gap !== undefined) bends.push(x[s] + input.width[s], x[t], gap);
+    else if (!reversed[e])
       for (let l = layer[s] + 1; l < layer[t]; l++) {
         const column = columns[l];
         const from = y[s] + input.anchor[s];
@@ -274,8 +281,21 @@ function drawn(input: LayoutInput, x: Float64Array, y: Float64Array, columns: re
     bends: moved,
     width: n ? right - left : 0,
     height: n ? bottom - top : 0,
+    rows,
     crossings: 0,
   };
+}
+
+/** The middles of the heights at which no card stands at all. */
+function gapsBetween(y: Float64Array, height: Float64Array): number[] {
+  const order = [...y.keys()].sort((a, b) => y[a] - y[b]);
+  const gaps: number[] = [];
+  let end = Number.POSITIVE_INFINITY;
+  for (const v of order) {
+    if (y[v] > end) gaps.push((end + y[v]) / 2);
+    end = end === Number.POSITIVE_INFINITY ? y[v] + height[v] : Math.max(end, y[v] + height[v]);
+  }
+  return gaps;
 }
 
 /** The height nearest to the one wanted at which no card of the column stands. */

@@ -64,12 +64,15 @@ describe("layOut", () => {
     fc.assert(
       fc.property(sketch, (s) => {
         const input = inputOf(s);
-        const { x, reversed, layer } = layOut(input);
+        const { x, y, reversed, layer, rows } = layOut(input);
         s.edges.forEach(([from, to], e) => {
           if (from === to) return;
           const [left, right] = reversed[e] ? [to, from] : [from, to];
           expect(layer[left]).toBeLessThan(layer[right]);
-          expect(x[left] + input.width[left] + 60).toBeLessThanOrEqual(x[right] + 1e-6);
+          // Or, of a chain in rows, to a row below.
+          if (rows > 1 && x[left] + input.width[left] + 60 > x[right] + 1e-6)
+            expect(y[left] + input.height[left]).toBeLessThan(y[right]);
+          else expect(x[left] + input.width[left] + 60).toBeLessThanOrEqual(x[right] + 1e-6);
         });
       }),
     );
@@ -86,6 +89,74 @@ describe("layOut", () => {
     const { width, height } = layOut(inputOf({ nodes, edges, aspect: 1.6 }));
     expect(width / height).toBeGreaterThan(1.3);
     expect(width / height).toBeLessThan(2);
+  });
+
+  /** The share of the canvas that a drawing covers when the whole is fitted into it, and the zoom then. */
+  const fitted = (layout: Layout, canvas = { width: 1200, height: 700 }) => {
+    const k = Math.min(canvas.width / layout.width, canvas.height / layout.height, 1);
+    return { k, used: (layout.width * layout.height * k * k) / (canvas.width * canvas.height) };
+  };
+  const pipeline = (layers: number, wide: number): Sketch => {
+    const at = (l: number, i: number) => l * wide + (i % wide);
+    return {
+      nodes: Array.from({ length: layers * wide }, (_, v) => ({
+        width: Math.floor(v / wide) % 2 ? 204 : 228,
+        height: 50,
+        job: Math.floor(v / wide) % 2 === 1,
+      })),
+      edges: Array.from({ length: layers - 1 }, (_, l) =>
+        Array.from({ length: wide }, (_, i): [number, number][] => [
+          [at(l, i), at(l + 1, i)],
+          ...(i % 3 === 0 ? [[at(l, i), at(l + 1, i + 1)] as [number, number]] : []),
+        ]),
+      ).flat(2),
+    };
+  };
+
+  test.each([
+    [62, 1, 4],
+    [62, 3, 2.2],
+    [200, 1, 8],
+    [120, 4, 2.2],
+  ])("a chain of %i layers, %i wide, fills the canvas in rows", (layers, wide, larger) => {
+    const sketch = pipeline(layers, wide);
+    const thread = layOut(inputOf(sketch));
+    const rowed = layOut(inputOf({ ...sketch, aspect: 1200 / 700 }));
+    expect(fitted(thread).used).toBeLessThan(0.2);
+    expect(rowed.rows).toBeGreaterThan(2);
+    expect(fitted(rowed).used).toBeGreaterThan(0.6);
+    expect(fitted(rowed).k).toBeGreaterThan(larger * fitted(thread).k);
+    expect(overlaps(inputOf(sketch), rowed, 20)).toEqual([]);
+  });
+
+  test("rows are cut where few edges pass, and each turns back below its row and above the next", () => {
+    // Ten chains side by side that are one for two layers of every seven.
+    const nodes: Sketch["nodes"] = [];
+    const edges: [number, number][] = [];
+    let before: number[] = [];
+    for (let l = 0; l < 70; l++) {
+      const now = Array.from(
+        { length: l % 7 >= 5 ? 1 : 10 },
+        () => nodes.push({ width: 220, height: 50, job: false }) - 1,
+      );
+      for (const [i, v] of (before.length > now.length ? before : now).entries())
+        edges.push(before.length > now.length ? [v, now[0]] : [before[i] ?? before[0] ?? v, v]);
+      before = now;
+    }
+    const input = inputOf({ nodes, edges: edges.filter(([a, b]) => a !== b), aspect: 1.7 });
+    const { rows, bendStart, bends, y, x } = layOut(input);
+    expect(rows).toBeGreaterThan(1);
+    let turning = 0;
+    for (let e = 0; e < input.source.length; e++)
+      for (let o = bendStart[e]; o < bendStart[e + 1]; o += 3)
+        if (bends[o] > bends[o + 1]) {
+          turning++;
+          for (let v = 0; v < x.length; v++)
+            expect(bends[o + 2] < y[v] || bends[o + 2] > y[v] + input.height[v], `lane ${bends[o + 2]}`).toBe(true);
+        }
+    // Where it is one chain a row ends, if it can.
+    expect(turning).toBeLessThanOrEqual(10 * (rows - 1));
+    expect(turning / (rows - 1)).toBeLessThan(6);
   });
 
   test("without cycles no edge is reversed", () => {
@@ -124,13 +195,18 @@ describe("layOut", () => {
     fc.assert(
       fc.property(sketch, (s) => {
         const input = inputOf(s);
-        const { x, y, layer, bendStart, bends } = layOut(input);
+        const { x, y, layer, bendStart, bends, rows } = layOut(input);
         s.edges.forEach(([from, to], e) => {
           const passed = from === to ? 0 : Math.abs(layer[from] - layer[to]) - 1;
-          expect((bendStart[e + 1] - bendStart[e]) / 3).toBe(passed);
+          const turns = [...bends.subarray(bendStart[e], bendStart[e + 1])].filter(
+            (left, o, all) => o % 3 === 0 && left > all[o + 1],
+          ).length;
+          expect((bendStart[e + 1] - bendStart[e]) / 3 - turns).toBe(passed);
+          if (rows === 1) expect(turns).toBe(0);
           for (let o = bendStart[e]; o < bendStart[e + 1]; o += 3)
             for (let v = 0; v < x.length; v++) {
-              if (x[v] + input.width[v] <= bends[o] || x[v] >= bends[o + 1]) continue;
+              const [left, right] = [Math.min(bends[o], bends[o + 1]), Math.max(bends[o], bends[o + 1])];
+              if (x[v] + input.width[v] <= left || x[v] >= right) continue;
               const inside = bends[o + 2] > y[v] + 1e-6 && bends[o + 2] < y[v] + input.height[v] - 1e-6;
               expect(inside).toBe(false);
             }

@@ -6,6 +6,7 @@ import { type Layered, order } from "./order.ts";
 import { place } from "./place.ts";
 import { layers } from "./ranks.ts";
 import { spread } from "./spread.ts";
+import { type Layers, ROW_GAP, wrap } from "./wrap.ts";
 
 export interface LayoutInput {
   ids: readonly string[];
@@ -33,11 +34,14 @@ export interface Layout {
   layer: Int32Array;
   /** 1 for an edge that runs right to left, because it closes a cycle. */
   reversed: Uint8Array;
-  /** Edge e passes the layers between its ends at `bends[bendStart[e]..bendStart[e+1])`: triples left, right, y. */
+  /** Edge e passes the layers between its ends at `bends[bendStart[e]..bendStart[e+1])`: triples left, right, y. Where left is right of right, it turns
+   * back to the beginning of the next row. */
   bendStart: Int32Array;
   bends: Float64Array;
   width: number;
   height: number;
+  /** Rows under one another that a long chain is set in; 1: none. */
+  rows: number;
   /** Of a drawing made anew; 0 for one that was extended. */
   crossings: number;
 }
@@ -122,45 +126,60 @@ export function layOut(input: LayoutInput): Layout {
   const { columns, column } = spread(rows, n, anchorY, above, below, span, input.layerGap, input.nodeGap, input.aspect);
   const full = (l: number) => columns[l] * span[l] + (columns[l] - 1) * input.nodeGap;
   for (let l = 1; l < rows.length; l++) left[l] = left[l - 1] + full(l - 1) + input.layerGap;
+  const rowed = wrap(layersOf(rows, layer, anchorY, { n, left, full, above, below, edges: segmentFrom }), input.aspect);
+  const rowOf = (l: number) => (rowed ? rowed.row[l] : 0);
+  const dx = (l: number) => (rowed ? rowed.dx[rowOf(l)] : 0);
+  const dy = (l: number) => (rowed ? rowed.dy[rowOf(l)] : 0);
   const x = new Float64Array(n);
   const y = new Float64Array(n);
   const outLayer = new Int32Array(n);
   let top = Number.POSITIVE_INFINITY;
   let bottom = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < n; i++) {
-    top = Math.min(top, anchorY[i] - input.anchor[byId[i]]);
-    bottom = Math.max(bottom, anchorY[i] + input.height[byId[i]] - input.anchor[byId[i]]);
+    const at = anchorY[i] + dy(layer[i]) - input.anchor[byId[i]];
+    top = Math.min(top, at);
+    bottom = Math.max(bottom, at + input.height[byId[i]]);
   }
   for (let b = n; b < count; b++) {
-    top = Math.min(top, anchorY[b]);
-    bottom = Math.max(bottom, anchorY[b]);
+    top = Math.min(top, anchorY[b] + dy(layer[b]));
+    bottom = Math.max(bottom, anchorY[b] + dy(layer[b]));
   }
   for (let i = 0; i < n; i++) {
     const v = byId[i];
-    x[v] = left[layer[i]] + column[i] * (span[layer[i]] + input.nodeGap) + (span[layer[i]] - input.width[v]) / 2;
-    y[v] = anchorY[i] - input.anchor[v] - top;
-    outLayer[v] = layer[i];
+    const l = layer[i];
+    x[v] = left[l] + dx(l) + column[i] * (span[l] + input.nodeGap) + (span[l] - input.width[v]) / 2;
+    y[v] = anchorY[i] + dy(l) - input.anchor[v] - top;
+    outLayer[v] = l;
   }
 
   const reversed = new Uint8Array(edges);
   const bendStart = new Int32Array(edges + 1);
+  const bends: number[] = [];
+  const turns = new Int32Array(rowed ? rowed.right.length : 0);
   for (let e = 0; e < edges; e++) {
     const k = twin[e];
-    bendStart[e + 1] = bendStart[e] + (k < 0 ? 0 : 3 * (firstBend[k + 1] - firstBend[k]));
-  }
-  const bends = new Float64Array(bendStart[edges]);
-  for (let e = 0; e < edges; e++) {
-    const k = twin[e];
-    if (k < 0) {
-      reversed[e] = 1;
-      continue;
+    if (k < 0) reversed[e] = 1;
+    else {
+      reversed[e] = backwards[k];
+      let here = layer[from[k]];
+      const pass = (l: number) => {
+        // To the next row: back to its beginning through the gap, each edge in a lane of its own.
+        for (; rowed && rowOf(here) < rowOf(l); here++) {
+          const r = rowOf(here);
+          if (r === rowOf(here + 1)) continue;
+          const lane = ROW_GAP * (0.3 + 0.06 * (turns[r]++ % 8));
+          bends.push(rowed.right[r], 0, rowed.bottom[r] + lane - top);
+        }
+        here = l;
+      };
+      for (let b = firstBend[k]; b < firstBend[k + 1]; b++) {
+        const l = layer[n + b];
+        pass(l);
+        bends.push(left[l] + dx(l), left[l] + dx(l) + full(l), anchorY[n + b] + dy(l) - top);
+      }
+      pass(layer[to[k]]);
     }
-    reversed[e] = backwards[k];
-    for (let b = firstBend[k], o = bendStart[e]; b < firstBend[k + 1]; b++, o += 3) {
-      bends[o] = left[layer[n + b]];
-      bends[o + 1] = left[layer[n + b]] + full(layer[n + b]);
-      bends[o + 2] = anchorY[n + b] - top;
-    }
+    bendStart[e + 1] = bends.length;
   }
   const last = rows.length - 1;
   return {
@@ -169,11 +188,45 @@ export function layOut(input: LayoutInput): Layout {
     layer: outLayer,
     reversed,
     bendStart,
-    bends,
-    width: n ? left[last] + full(last) : 0,
+    bends: Float64Array.from(bends),
+    width: n ? (rowed?.width ?? left[last] + full(last)) : 0,
     height: n ? bottom - top : 0,
+    rows: rowed ? rowed.right.length : 1,
     crossings,
   };
+}
+
+interface Columns {
+  /** How many of the vertices are nodes. */
+  n: number;
+  left: Float64Array;
+  full(l: number): number;
+  above: Float64Array;
+  below: Float64Array;
+  /** Where each segment of an edge begins. */
+  edges: readonly number[];
+}
+
+function layersOf(
+  rows: readonly Int32Array[],
+  layer: Int32Array,
+  anchorY: Float64Array,
+  { n, left, full, above, below, edges }: Columns,
+): Layers {
+  const found: Layers = {
+    left,
+    width: Float64Array.from(rows, (_, l) => full(l)),
+    top: new Float64Array(rows.length),
+    bottom: new Float64Array(rows.length),
+    passing: new Int32Array(rows.length),
+  };
+  rows.forEach((row, l) => {
+    const reach = (v: number, side: Float64Array) => (v < n ? side[v] : 0);
+    found.top[l] = row.reduce((least, v) => Math.min(least, anchorY[v] - reach(v, above)), Number.POSITIVE_INFINITY);
+    found.bottom[l] = row.reduce((most, v) => Math.max(most, anchorY[v] + reach(v, below)), Number.NEGATIVE_INFINITY);
+  });
+  for (const v of edges) found.passing[layer[v]]++;
+  return found;
 }
 
 /** Code unit order, not the reader's locale: the same drawing everywhere. */

@@ -18,6 +18,7 @@ export function placedIn(before: Scene | null, plan: Plan): Placed | null {
     x: new Float64Array(n).fill(Number.NaN),
     y: new Float64Array(n).fill(Number.NaN),
     held: new Uint8Array(n),
+    rows: before.layout.rows,
   };
   let kept = 0;
   for (let v = 0; v < n; v++) {

@@ -16,7 +16,8 @@ export interface Wire {
   bottom: number;
 }
 
-type Point = [x: number, y: number];
+/** `back`: the curve passes it from right to left. */
+type Point = [x: number, y: number, back?: boolean];
 
 export function wiresOf(scene: Scene): Wire[] {
   const { graph, index, layout, cards } = scene;
@@ -61,7 +62,8 @@ export function wiresOf(scene: Scene): Wire[] {
     const lane = lanes.get(l) ?? 0;
     if (j === undefined || before === undefined || after === undefined) {
       const passing = before !== undefined && !layout.reversed[before] ? bends(scene, before, lane / 2) : [];
-      wires.push(wire(kind, l, from[0] > to[0] ? around(from, to) : through([from, ...passing, to])));
+      const turns = passing.some(([, , back]) => back);
+      wires.push(wire(kind, l, from[0] > to[0] && !turns ? around(from, to) : through([from, ...passing, to])));
       return;
     }
     if (layout.reversed[before] || layout.reversed[after]) {
@@ -115,10 +117,14 @@ function bends(scene: Scene, e: number, dy: number): Point[] {
   const { bendStart, bends: flat } = scene.layout;
   const points: Point[] = [];
   for (let o = bendStart[e]; o < bendStart[e + 1]; o += 3) {
-    points.push([flat[o], flat[o + 2] + dy], [flat[o + 1], flat[o + 2] + dy]);
+    const back = flat[o] > flat[o + 1];
+    points.push([flat[o], flat[o + 2] + dy, back], [flat[o + 1], flat[o + 2] + dy, back]);
   }
   return points;
 }
+
+/** How far a curve swings out where it turns back. */
+const TURN = 30;
 
 /** Horizontal at every point. */
 function through(points: readonly Point[]): Float64Array {
@@ -126,10 +132,16 @@ function through(points: readonly Point[]): Float64Array {
   curve[0] = points[0][0];
   curve[1] = points[0][1];
   for (let i = 1; i < points.length; i++) {
-    const [x0, y0] = points[i - 1];
-    const [x1, y1] = points[i];
+    const [x0, y0, back0 = false] = points[i - 1];
+    const [x1, y1, back1 = false] = points[i];
     const pull = Math.abs(x1 - x0) * 0.5;
-    curve.set([x0 + pull, y0, x1 - pull, y1, x1, y1], 2 + 6 * (i - 1));
+    if (back0 === back1) {
+      const along = back0 ? -pull : pull;
+      curve.set([x0 + along, y0, x1 - along, y1, x1, y1], 2 + 6 * (i - 1));
+    } else {
+      const out = back1 ? Math.max(x0, x1) + TURN : Math.min(x0, x1) - TURN;
+      curve.set([out, y0, out, y1, x1, y1], 2 + 6 * (i - 1));
+    }
   }
   return curve;
 }
