@@ -76,6 +76,10 @@ export const catalogue = (raw: Raw) =>
     platform: text(raw.platform),
     tag: text(raw.tag),
     owner: text(raw.owner),
+    /** `kind:VIEW` of a dataset or job. */
+    trait: text(raw.trait),
+    /** `engine=spark 4.1.0` of a run. */
+    label: text(raw.label),
     state: text(raw.state),
     stalled: flag(raw.stalled),
     /** Of jobs: parents whose children are listed, and whether parents stand for them at all. */

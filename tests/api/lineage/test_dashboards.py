@@ -44,6 +44,11 @@ def test_dashboards_with_what_they_show_and_whom_to_ask(client: Any) -> None:
     assert one["reads"] == ["dataset:file:/costs", "dataset:file:/sales"]
     assert (one["owners"], one["teams"], one["jobs"]) == (["cleo"], ["growth"], ["job:test:refresh 7"])
     assert [one["id"] for one in ask(client, q="funnel")["dashboards"]] == ["dataset:metabase:dashboard/7"]
+    by_costs = [one["title"] for one in ask(client, shows="dataset:file:/costs")["dashboards"]]
+    assert by_costs == ["Funnel, this week"]
+    assert ask(client, shows="dataset:file:/sales")["total"] == 2
+    assert ask(client, shows="dataset:metabase:dashboard/7")["total"] == 0
+    assert client.get("/api/v2/dashboards", shows="dataset:file:/none").status_code == 404
     assert ask(client, tool="looker") == {"total": 0, "dashboards": []}
     assert [one["title"] for one in ask(client, limit=1, offset=1)["dashboards"]] == ["Funnel, this week"]
 

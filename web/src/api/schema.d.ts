@@ -7425,6 +7425,7 @@ export interface operations {
             query?: {
                 q?: string | null;
                 tool?: string | null;
+                shows?: string | null;
                 limit?: number;
                 offset?: number;
             };

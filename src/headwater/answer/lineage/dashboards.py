@@ -6,9 +6,10 @@ import uuid
 import msgspec
 
 from headwater.answer.lineage.catalog import Contacts, contacts_of
+from headwater.answer.lineage.find import node_row
 from headwater.model.dataset_kind import is_of_bi_tool, kind_of
 from headwater.model.names import short
-from headwater.store.database import Database
+from headwater.store.database import Connection, Database
 from headwater.store.history import facets as facet_store
 from headwater.store.lineage import dashboards as store
 from headwater.store.lineage import edges as edge_store
@@ -36,12 +37,17 @@ class DashboardList(msgspec.Struct, frozen=True):
 
 
 async def dashboards(
-    database: Database, *, words: str | None, tool: str | None, limit: int, offset: int
+    database: Database, *, words: str | None, tool: str | None, shows: str | None, limit: int, offset: int
 ) -> DashboardList:
-    """List parts of BI tools, the one with the latest event first. `words`: part of the title or name; `tool`: its namespace."""
+    """List parts of BI tools, the one with the latest event first. `words`: part of the title or name; `tool`: its namespace.
+
+    `shows`: the node id of a dataset that they show. Raises NotFound for an unknown one.
+    """
     async with database.snapshot() as connection:
+        showing = None if shows is None else await _showing(connection, shows)
         kinds = {id_ for id_, body in (await store.kinds(connection)).items() if is_of_bi_tool(kind_of(body))}
         rows = {row.id: row for row in await store.of_kinds(connection, kinds) if tool in {None, row.namespace}}
+        rows = {id_: row for id_, row in rows.items() if showing is None or id_ in showing}
         facets = await facet_store.of_owners(connection, rows, ("datasetType", "documentation"))
         found: list[tuple[uuid.UUID, str, str]] = []
         for id_, row in rows.items():
@@ -67,6 +73,14 @@ async def dashboards(
             )
         )  # fmt: skip
     return DashboardList(len(found), listed)
+
+
+async def _showing(connection: Connection, node: str) -> set[uuid.UUID]:
+    """Return the datasets that jobs make of this one."""
+    row = await node_row(connection, node)
+    readers = await edge_store.at_datasets(connection, [row.id], "in", Moment())
+    written = await edge_store.at_jobs(connection, {edge.job for edge in readers}, "out", Moment())
+    return {edge.dataset for edge in written} - {row.id}
 
 
 def _title(documentation: bytes | None) -> str:

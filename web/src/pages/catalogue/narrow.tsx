@@ -9,7 +9,7 @@ interface Props {
   placeholder: string;
 }
 
-const FACETS = ["namespace", "platform", "tag", "owner", "state"] as const;
+const FACETS = ["namespace", "platform", "tag", "owner", "trait", "state"] as const;
 
 export function Narrow({ search, change, placeholder }: Props) {
   const [text, setText] = useState(search.q ?? "");

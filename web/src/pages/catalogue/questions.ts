@@ -7,28 +7,30 @@ export type ListSearch = ReturnType<typeof catalogue>;
 
 const pageOf = ({ page = 1 }: ListSearch) => ({ limit: PAGE, offset: (page - 1) * PAGE });
 
-export const narrowedDatasets = ({ q, namespace, platform, tag, owner, sort, order }: ListSearch) => ({
+export const narrowedDatasets = ({ q, namespace, platform, tag, owner, trait, sort, order }: ListSearch) => ({
   q,
   namespace,
   platform,
   tag,
   owner,
+  trait,
   sort,
   order,
 });
 export const datasetsPage = (search: ListSearch) => ({ query: { ...narrowedDatasets(search), ...pageOf(search) } });
 
-/** Words, tags and owners are looked for in every job: then a parent does not stand for its children. */
-export const areJobsFolded = ({ fold, q, tag, owner }: ListSearch) => fold !== "none" && !q && !tag && !owner;
+/** Words, tags, owners and traits are looked for in every job: then a parent does not stand for its children. */
+export const areJobsFolded = ({ fold, q, tag, owner, trait }: ListSearch) =>
+  fold !== "none" && !q && !tag && !owner && !trait;
 export const narrowedJobs = (search: ListSearch) => {
-  const { q, namespace, tag, owner, sort, order } = search;
-  return { q, namespace, tag, owner, sort, order, parent: areJobsFolded(search) ? "none" : undefined };
+  const { q, namespace, tag, owner, trait, sort, order } = search;
+  return { q, namespace, tag, owner, trait, sort, order, parent: areJobsFolded(search) ? "none" : undefined };
 };
 export const jobsPage = (search: ListSearch) => ({ query: { ...narrowedJobs(search), ...pageOf(search) } });
 
 export const runsPage = (search: ListSearch) => {
-  const { state, stalled } = search;
-  return { query: { state, stalled: stalled ?? false, ...pageOf(search) } };
+  const { state, stalled, label } = search;
+  return { query: { state, label, stalled: stalled ?? false, ...pageOf(search) } };
 };
 
 export function askListAhead(kind: string, search: ListSearch) {

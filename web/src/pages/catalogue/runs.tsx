@@ -13,7 +13,7 @@ const STATES = ["RUNNING", "COMPLETED", "FAILED", "ABORTED"] as const;
 
 export function Runs() {
   const { search, change } = useList();
-  const { state, stalled } = search;
+  const { state, stalled, label } = search;
   const list = useAsk("/api/v2/runs", runsPage(search), { keep: true });
   const rows = list.data?.runs;
   const columns = useMemo(() => {
@@ -38,6 +38,16 @@ export function Runs() {
             </Empty>
           }
         >
+          {label && (
+            <button
+              type="button"
+              className="chip"
+              title="Do not narrow by this label"
+              onClick={() => change({ label: undefined, page: undefined })}
+            >
+              label: {label} <span aria-hidden="true">×</span>
+            </button>
+          )}
           <span className="choices" role="group" aria-label="State">
             <button
               type="button"

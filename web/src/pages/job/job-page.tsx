@@ -7,6 +7,7 @@ import { bareName } from "../../names.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { Facets } from "../../parts/facets.tsx";
 import { Trouble } from "../../parts/message.tsx";
+import { Marks, traitMarks } from "../../parts/marks.tsx";
 import { KindMark, NodeLink, NodeList } from "../../parts/node-link.tsx";
 import { Facts, Page, Section } from "../../parts/page.tsx";
 import { State } from "../../parts/state.tsx";
@@ -144,9 +145,15 @@ function Overview({ job, reference }: JobTabProps) {
               ["Kind of statement", job.statement],
               ["Run by", job.user],
               ["Lasts", job.streaming && "until it is stopped: it streams"],
+              ["Traits", job.traits.length > 0 && <Marks key="t" marks={traitMarks(job.traits)} kind="jobs" />],
             ]}
           />
         </Section>
+        {job.same_as.length > 0 && (
+          <Section title="Same node of dbt">
+            <NodeList ids={job.same_as} none="" />
+          </Section>
+        )}
         {job.children.length > 0 && (
           <Section title="Consists of">
             <NodeList ids={job.children} none="" />
@@ -160,7 +167,32 @@ function Overview({ job, reference }: JobTabProps) {
         <Section title="Writes">
           <NodeList ids={job.outputs} none="It is not known to write anything." />
         </Section>
+        {job.runs_after.length > 0 && (
+          <Section title="Runs after" beside="order of control, no flow of data">
+            <Order jobs={job.runs_after} />
+          </Section>
+        )}
+        {job.runs_before.length > 0 && (
+          <Section title="Runs before" beside="order of control, no flow of data">
+            <Order jobs={job.runs_before} />
+          </Section>
+        )}
       </div>
     </div>
+  );
+}
+
+function Order({ jobs }: { jobs: Job["runs_after"] }) {
+  return (
+    <ul className="list">
+      {jobs.map(({ job, kind, last_seen }) => (
+        <li key={job}>
+          <NodeLink id={job} />
+          <span className="soft">
+            {kind && `${kind.toLowerCase().replaceAll("_", " ")}, `}reported <When at={last_seen} />
+          </span>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -7,6 +7,7 @@ import { bytes, count, duration, exact, plural } from "../../format.ts";
 import { distinguish } from "../../names.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { Facets } from "../../parts/facets.tsx";
+import { labelMarks, Marks } from "../../parts/marks.tsx";
 import { Command, Trouble as Refusal } from "../../parts/message.tsx";
 import { NodeLink, RunLink } from "../../parts/node-link.tsx";
 import { Facts, Page, Section } from "../../parts/page.tsx";
@@ -169,6 +170,7 @@ function Overview({ run }: { run: RunDetail }) {
               ["Ended", run.ended_at && <When key="e" at={run.ended_at} full />],
               ["Last event", run.last_event_at && <When key="l" at={run.last_event_at} />],
               ["Run by", run.user],
+              ["Labels", run.labels.length > 0 && <Marks key="b" marks={labelMarks(run.labels)} kind="runs" />],
               [
                 "Id of the tool",
                 run.external_id && (

@@ -104,10 +104,15 @@ async def jobs(
 
 @get("/dashboards")
 async def list_dashboards(
-    state: State, q: OptionalText = None, tool: OptionalText = None, limit: Limit = 100, offset: Offset = 0
+    state: State,
+    q: OptionalText = None,
+    tool: OptionalText = None,
+    shows: OptionalText = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
 ) -> dashboards.DashboardList:
-    """List dashboards, charts and questions of BI tools, with the datasets that each shows."""
-    return await dashboards.dashboards(state.database, words=q, tool=tool, limit=limit, offset=offset)
+    """List dashboards, charts and questions of BI tools, with the datasets that each shows; `shows`: those that show this dataset."""
+    return await dashboards.dashboards(state.database, words=q, tool=tool, shows=shows, limit=limit, offset=offset)
 
 
 @get("/datasets/{namespace:str}/{name:str}")
