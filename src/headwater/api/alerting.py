@@ -7,6 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from headwater.answer.alerts import live
+from headwater.answer.privacy.applied import find_violations
 from headwater.api.broker import is_configured
 from headwater.errors import HeadwaterError
 from headwater.intake.alerts import alerter
@@ -38,11 +39,16 @@ def begin_alerts(settings: Settings, database: Any, outbound: Outbound) -> alert
             measured=question.measured, others=others,
         )  # fmt: skip
 
+    async def broken() -> Any:
+        return await find_violations(database)
+
     receiver = Receiver(outbound, mail_server(settings), settings.alerts.timeout_seconds)
     sender = Sender(
         database, receiver, public_url=settings.server.public_url, lease_seconds=settings.alerts.lease_seconds
     )
-    return alerter.begin(database, Answers(decide, live.find_ended), sender, every=settings.alerts.every_seconds)
+    return alerter.begin(
+        database, Answers(decide, broken, live.find_ended), sender, every=settings.alerts.every_seconds
+    )
 
 
 def mail_server(settings: Settings) -> MailServer | None:

@@ -17,6 +17,7 @@ from tests.receiver import Receiver, receiving
 
 from headwater.answer.alerts import alerts as answers
 from headwater.answer.alerts import live
+from headwater.answer.privacy.applied import find_violations
 from headwater.entities.alerts.rules import RuleFile
 from headwater.errors import DatabaseUnavailable
 from headwater.intake.alerts import acknowledging, channels, rules
@@ -78,7 +79,9 @@ class Server:
             public_url="https://lineage.example.org",
             lease_seconds=60.0,
         )
-        self.alerter = Alerter(database, Answers(decide, live.find_ended), self.sender, every=30.0)
+        self.alerter = Alerter(
+            database, Answers(decide, lambda: find_violations(database), live.find_ended), self.sender, every=30.0
+        )
 
     def look(self) -> int:
         now = dt.datetime.now(dt.UTC)
@@ -301,7 +304,9 @@ def test_it_stops_although_a_cancelled_query_raises_an_error(database: Database,
             raise DatabaseUnavailable("cancelled") from None
 
     async def work() -> None:
-        alerter = Alerter(database, Answers(decide, live.find_ended), None, every=0.1)
+        alerter = Alerter(
+            database, Answers(decide, lambda: find_violations(database), live.find_ended), None, every=0.1
+        )
         alerter.start()
         await asyncio.sleep(0.3)
         async with asyncio.timeout(10):

@@ -73,14 +73,14 @@ def test_one_failure_with_late_children_is_one_entry(hourly: Client) -> None:
         f"headwater run show {last}",
     )
     assert (late["label"], late["hit"]) == ("beside", [])
-    assert ask(hourly)["counts"] == {"wrong": 0, "failed": 1, "doubted": 0, "late": 1, "stalled": 0}
+    assert ask(hourly)["counts"] == {"wrong": 0, "policy": 0, "failed": 1, "doubted": 0, "late": 1, "stalled": 0}
     for step, (job, read, written) in enumerate(CHAIN):
         send(hourly, "COMPLETE", job, read, written, 0.5 - step / 60)
     assert shown(hourly) == [("late", "beside", [])]
     send(hourly, "COMPLETE", "beside", "/other", "/beside", 0.5)
     assert ask(hourly) == {
         "total": 0,
-        "counts": {"wrong": 0, "failed": 0, "doubted": 0, "late": 0, "stalled": 0},
+        "counts": {"wrong": 0, "policy": 0, "failed": 0, "doubted": 0, "late": 0, "stalled": 0},
         "incidents": [],
         "left_out": {},
     }

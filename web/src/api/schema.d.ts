@@ -1096,6 +1096,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/privacy/policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ShowPolicies */
+        get: operations["ApiV2PrivacyPoliciesShowPolicies"];
+        /** ApplyPolicies */
+        put: operations["ApiV2PrivacyPoliciesApplyPolicies"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/privacy/where": {
         parameters: {
             query?: never;
@@ -2446,6 +2464,21 @@ export interface components {
             entities: number;
             changes: components["schemas"]["intake_status_entities_Change"][];
             warnings: string[];
+        };
+        /** AppliedPolicies */
+        AppliedPolicies: {
+            version: number;
+            /** Format: date-time */
+            applied_at: string;
+            policies: number;
+            changed: boolean;
+        };
+        /** AppliedPolicyFiles */
+        AppliedPolicyFiles: {
+            version: number | null;
+            files: components["schemas"]["PolicyFile"][];
+            versions: components["schemas"]["PolicyVersion"][];
+            violations: components["schemas"]["OpenViolation"][];
         };
         /** AppliedRules */
         AppliedRules: {
@@ -4303,6 +4336,16 @@ export interface components {
                 [key: string]: number;
             };
         };
+        /** OpenViolation */
+        OpenViolation: {
+            policy: string;
+            dataset: string;
+            column: string | null;
+            text: string;
+            path: string[];
+            /** Format: date-time */
+            since: string;
+        };
         /** OpenedIncident */
         OpenedIncident: {
             id: string | null;
@@ -4589,6 +4632,13 @@ export interface components {
             violations: components["schemas"]["Violation"][];
             excepted: number;
             hidden: number;
+        };
+        /** PolicyVersion */
+        PolicyVersion: {
+            version: number;
+            /** Format: date-time */
+            applied_at: string;
+            applied_by: string;
         };
         /** PrivacyWhere */
         PrivacyWhere: {
@@ -5919,6 +5969,10 @@ export interface components {
             /** @default  */
             note: string;
         };
+        /** WantedPolicyFiles */
+        WantedPolicyFiles: {
+            files: components["schemas"]["PolicyFile"][];
+        };
         /** WantedReplay */
         WantedReplay: {
             /** Format: date-time */
@@ -6714,6 +6768,8 @@ export type AnswerTransformation = components['schemas']['AnswerTransformation']
 export type ApiKey = components['schemas']['ApiKey'];
 export type ApiKeys = components['schemas']['ApiKeys'];
 export type AppliedEntities = components['schemas']['AppliedEntities'];
+export type AppliedPolicies = components['schemas']['AppliedPolicies'];
+export type AppliedPolicyFiles = components['schemas']['AppliedPolicyFiles'];
 export type AppliedRules = components['schemas']['AppliedRules'];
 export type Archived = components['schemas']['Archived'];
 export type Asked = components['schemas']['Asked'];
@@ -6916,6 +6972,7 @@ export type OneListener = components['schemas']['OneListener'];
 export type OnePlan = components['schemas']['OnePlan'];
 export type OpenIncident = components['schemas']['OpenIncident'];
 export type OpenIncidents = components['schemas']['OpenIncidents'];
+export type OpenViolation = components['schemas']['OpenViolation'];
 export type OpenedIncident = components['schemas']['OpenedIncident'];
 export type OriginView = components['schemas']['OriginView'];
 export type OutputDatasetVersion = components['schemas']['OutputDatasetVersion'];
@@ -6946,6 +7003,7 @@ export type Planned = components['schemas']['Planned'];
 export type PolicyCheck = components['schemas']['PolicyCheck'];
 export type PolicyFile = components['schemas']['PolicyFile'];
 export type PolicyResult = components['schemas']['PolicyResult'];
+export type PolicyVersion = components['schemas']['PolicyVersion'];
 export type PrivacyWhere = components['schemas']['PrivacyWhere'];
 export type Producer = components['schemas']['Producer'];
 export type ProducerView = components['schemas']['ProducerView'];
@@ -7074,6 +7132,7 @@ export type WantedEvents = components['schemas']['WantedEvents'];
 export type WantedKey = components['schemas']['WantedKey'];
 export type WantedMute = components['schemas']['WantedMute'];
 export type WantedNote = components['schemas']['WantedNote'];
+export type WantedPolicyFiles = components['schemas']['WantedPolicyFiles'];
 export type WantedReplay = components['schemas']['WantedReplay'];
 export type WantedRuleFiles = components['schemas']['WantedRuleFiles'];
 export type WantedRules = components['schemas']['WantedRules'];
@@ -8401,7 +8460,7 @@ export interface operations {
     ApiV2OpenIncidentsListOpenIncidents: {
         parameters: {
             query?: {
-                /** @description wrong, failed, doubted, late or stalled. */
+                /** @description wrong, policy, failed, doubted, late or stalled. */
                 kind?: string | null;
                 limit?: number;
                 offset?: number;
@@ -9015,6 +9074,53 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BadRunRepair"];
+                };
+            };
+        };
+    };
+    ApiV2PrivacyPoliciesShowPolicies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedPolicyFiles"];
+                };
+            };
+        };
+    };
+    ApiV2PrivacyPoliciesApplyPolicies: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedPolicyFiles"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedPolicies"];
                 };
             };
         };

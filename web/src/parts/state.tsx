@@ -28,6 +28,7 @@ const LOOKS: Record<string, Look> = {
   unknown: { word: "unknown", tone: "none", shape: RING, filled: false },
   passing: { word: "passing", tone: "good", shape: CIRCLE, filled: true },
   failing: { word: "failing", tone: "bad", shape: TRIANGLE, filled: true },
+  policy: { word: "breaks a policy", tone: "bad", shape: SQUARE, filled: true },
   stalled: { word: "stalled", tone: "warn", shape: DIAMOND, filled: false },
   lost: { word: "lost", tone: "bad", shape: `${DIAMOND}M4 6h4`, filled: false },
   wrong: { word: "wrong", tone: "bad", shape: DIAMOND, filled: true },

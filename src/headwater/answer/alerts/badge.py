@@ -13,7 +13,7 @@ from headwater.store.database import Database
 _SECONDS = 30.0
 _MOST = 1_000
 _MOST_HELD = 1_000
-_WORST = ("wrong", "failed", "doubted", "late", "stalled")
+_WORST = ("wrong", "policy", "failed", "doubted", "late", "stalled")
 
 
 class BadgeState(msgspec.Struct, frozen=True):

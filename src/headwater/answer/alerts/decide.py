@@ -2,10 +2,20 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from headwater.answer.alerts.causes import find_causes
-from headwater.answer.alerts.detectors import checks, datasets, lateness, measurements, producers, runs, verdicts
+from headwater.answer.alerts.detectors import (
+    checks,
+    datasets,
+    lateness,
+    measurements,
+    policies,
+    producers,
+    runs,
+    verdicts,
+)
 from headwater.answer.alerts.traits import load_contacts, load_traits
 from headwater.entities.alerts.deciding import ActiveRule, Match, match, plan
 from headwater.entities.alerts.rules import DOWNSTREAM, MEASURED, Rule
@@ -15,6 +25,17 @@ from headwater.model.troubles import Trouble, Window
 from headwater.store.database import Connection, Database
 
 _BEFORE = dt.timedelta(days=7)
+_DETECTORS: Mapping[str, Callable[[Connection, Window], Awaitable[list[Trouble]]]] = MappingProxyType(
+    {
+        "failed": runs.failed,
+        "failed_check": checks.failed_checks,
+        "schema_changed": datasets.schema_changed,
+        "first_seen": datasets.first_seen,
+        "gone": datasets.gone,
+        "policy_broken": policies.policy_broken,
+        "producer_silent": producers.producer_silent,
+    }
+)
 _SLOW = dt.timedelta(days=14)
 """Measurements come late, and a level shows only after some runs: they are looked for so far back."""
 
@@ -84,20 +105,11 @@ async def _detect(
 ) -> list[Trouble]:
     found: list[Trouble] = []
     async with database.snapshot() as connection:
-        if "failed" in watched:
-            found += await runs.failed(connection, window)
-        if "failed_check" in watched:
-            found += await checks.failed_checks(connection, window)
+        for event, detect in _DETECTORS.items():
+            if event in watched:
+                found += await detect(connection, window)
         if "late" in watched:
             found += await _late(connection, [active.rule for active in rules if "late" in active.rule.when], late)
-        if "schema_changed" in watched:
-            found += await datasets.schema_changed(connection, window)
-        if "first_seen" in watched:
-            found += await datasets.first_seen(connection, window)
-        if "gone" in watched:
-            found += await datasets.gone(connection, window)
-        if "producer_silent" in watched:
-            found += await producers.producer_silent(connection, window)
         for unused in {active.rule.unused for active in rules if "used_again" in active.rule.when}:
             found += await datasets.used_again(connection, window, unused)
     if "wrong" in watched:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from headwater.answer.privacy.carried import MASKED, PLAIN, carry
-from headwater.answer.privacy.policies import Policy, PolicyFile, read_policies
 from headwater.answer.privacy.where import MOST_DATASETS, carrying_columns, load_names
+from headwater.entities.privacy.policies import Policy, PolicyFile, read_policies
 from headwater.model.patterns import Pattern
 from headwater.store.database import Connection, Database
 from headwater.store.lineage import edges as edge_store

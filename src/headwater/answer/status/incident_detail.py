@@ -128,7 +128,11 @@ async def incident_detail(database: Database, id_: str) -> IncidentDetail:
 
 async def _around_object(database: Database, found: OpenIncident) -> _Surroundings:
     """The lineage downstream of a job or dataset, with the parents of its jobs and the entities its datasets hold."""
-    answer = await lineage(database, Question(found.id, "downstream", _DEPTH, max_nodes=_MOST_NODES))
+    cause = found.cause.id if found.kind == "policy" else found.id
+    answer = await lineage(
+        database,
+        Question(cause, "downstream", _DEPTH, max_nodes=_MOST_NODES),
+    )
     nodes = [node for node in answer.nodes if isinstance(node, DatasetNode | JobNode)]
     names = {node.id: _Named(node.label, node.owner_names, _teams(node.tags)) for node in nodes}
     edges = {(edge.source, edge.target) for edge in answer.edges if isinstance(edge, AnswerEdge)}
@@ -136,7 +140,7 @@ async def _around_object(database: Database, found: OpenIncident) -> _Surroundin
     for node in nodes:
         # The run of a package or DAG fails because one of its jobs did, and its jobs fail because it does.
         if isinstance(node, JobNode) and node.parent is not None:
-            if node.parent == found.id:
+            if node.parent == cause:
                 edges.add((node.parent, node.id))
             elif node.parent in hit:
                 edges.add((node.id, node.parent))
@@ -149,7 +153,7 @@ async def _around_object(database: Database, found: OpenIncident) -> _Surroundin
         for entity, datasets in homes.items():
             edges |= {(rows[id_].node_id, _ENTITY + entity) for id_ in datasets if id_ in rows}
         _add_needs(edges, names, held, entities)
-    return _Surroundings(edges, names, [found.id])
+    return _Surroundings(edges, names, [cause])
 
 
 async def _around_verdict(database: Database, one: incidents.OneIncident) -> _Surroundings:

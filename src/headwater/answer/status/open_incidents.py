@@ -29,9 +29,10 @@ from headwater.store.database import Connection, Database
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage.nodes import NodeRow
 from headwater.store.lineage.run_lineage import VersionRow
+from headwater.store.privacy import violations as violation_store
 from headwater.store.status import open_incidents as store
 
-KINDS = ("wrong", "failed", "doubted", "late", "stalled")
+KINDS = ("wrong", "policy", "failed", "doubted", "late", "stalled")
 _WINDOW = dt.timedelta(days=30)
 """A job that failed longer ago and never ran again is no news."""
 _MOST = 1000
@@ -40,10 +41,11 @@ _FAR = dt.datetime.max.replace(tzinfo=dt.UTC)
 
 
 class OpenIncident(msgspec.Struct, frozen=True):
-    """`kind`: wrong, failed, doubted, late or stalled. `id`: of the job or dataset, or of the incident. `text`: what is the matter.
+    """`kind`: wrong, policy, failed, doubted, late or stalled. `id`: of the job or dataset, of the incident, or `policy:` and a violation.
 
-    `hit`: what is wrong, late, doubted or fails because of it, the cause left out. `owners`: of the cause. `plan`: what mends it, a command or the
-    jobs to run, in order; `jobs`: these. `look`: the command that shows more. `version_id`: of a doubted dataset, which version.
+    `text`: what is the matter. `hit`: what is wrong, late, doubted or fails because of it, the cause left out. `owners`: of the cause. `plan`:
+    what mends it, a command or the jobs to run, in order; `jobs`: these. `look`: the command that shows more. `version_id`: of a doubted
+    dataset, which version.
     """
 
     kind: str
@@ -133,7 +135,7 @@ async def _all(database: Database) -> tuple[list[OpenIncident], dict[str, int]]:
         "late": late.total - len(late.freshness),
         "unjudged": late.datasets - late.examined,
     }
-    return [*wrong, *caused], {kind: count for kind, count in left_out.items() if count}
+    return [*wrong, *await _broken(database), *caused], {kind: count for kind, count in left_out.items() if count}
 
 
 async def _wrong(database: Database) -> tuple[list[OpenIncident], int]:
@@ -157,6 +159,28 @@ async def _wrong(database: Database) -> tuple[list[OpenIncident], int]:
             )
         )
     return found, earlier
+
+
+async def _broken(database: Database) -> list[OpenIncident]:
+    """Return the violations of applied policies, one for each policy and dataset."""
+    async with database.snapshot() as connection:
+        found = await violation_store.load_open(connection)
+        owners = await owners_of(connection, {one.dataset for one in found}) if found else {}
+    grouped: dict[tuple[str, str], list[violation_store.StoredViolation]] = {}
+    for one in found:
+        grouped.setdefault((one.policy, one.subject), []).append(one)
+    incidents_found = []
+    for (_, subject), some in grouped.items():
+        first = some[0]
+        columns = ", ".join(sorted({each.field for each in some if each.field}))
+        text = f"{columns}: {first.text}" if columns else first.text
+        incidents_found.append(
+            OpenIncident(
+                "policy", f"policy:{first.id}", first.label, first.since, text, owners.get(first.dataset, []), [],
+                Cause("dataset", subject, first.label), "change the job, or add an exception to the policy", "headwater privacy policies",
+            )
+        )  # fmt: skip
+    return incidents_found
 
 
 async def _caused(database: Database, late: Iterable[Freshness]) -> tuple[list[OpenIncident], int]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from headwater.cli import declared_text, figures, output, server
+from headwater.cli.people.metadata import author
 from headwater.cli.privacy.deletion import delete, verify
 
 app = typer.Typer(no_args_is_help=True, help="Find where private values are, and check policies about them.")
@@ -69,6 +70,71 @@ def check(
         _show_check(found)
     if found["violations"]:
         raise typer.Exit(_BROKEN)
+
+
+@app.command()
+def apply(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="YAML files of policies.")],
+    as_: Annotated[str | None, typer.Option("--as", help="Name the author, on a server without sign-in.")] = None,
+    url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Replace the policies on the server by those of these files. It checks them as events arrive; a violation is an incident.
+
+    Examples:
+
+      headwater privacy apply policies.yaml
+    """
+    import msgspec
+
+    texts = [{"name": str(file), "text": declared_text.read_text(file)} for file in files]
+    body = server.send(url, "PUT", "/api/v2/privacy/policies", {"files": texts}, **author(as_))
+    if json:
+        output.raw(body)
+        return
+    told = msgspec.json.decode(body)
+    words = "holds" if told["changed"] else "holds already"
+    output.line(f"{output.counted(told['policies'], 'policy')}; version {told['version']} {words}")
+
+
+@app.command()
+def policies(
+    url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what breaks the applied policies now, and their versions.
+
+    Examples:
+
+      headwater privacy policies
+    """
+    import msgspec
+
+    body = server.ask(url, "/api/v2/privacy/policies")
+    if json:
+        output.raw(body)
+        return
+    told = msgspec.json.decode(body)
+    output.table(
+        ("policy", "dataset", "since (UTC)", "evidence"),
+        [
+            (
+                one["policy"],
+                one["dataset"].removeprefix("dataset:") + (f"#{one['column']}" if one["column"] else ""),
+                output.moment(one["since"]),
+                " → ".join(_short(each) for each in one["path"]),
+            )
+            for one in told["violations"]
+        ],
+        empty="Nothing breaks the applied policies."
+        if told["version"]
+        else "No policies are applied: `headwater privacy apply FILE`.",
+    )
+    for one in told["versions"]:
+        output.line(
+            f"version {one['version']}: {output.moment(one['applied_at'])} by {output.printable(one['applied_by'])}",
+            "dim",
+        )
 
 
 def _show_places(found: dict[str, Any]) -> None:

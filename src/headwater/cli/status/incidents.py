@@ -22,7 +22,14 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The incident's id.")]
 
 _STATES = {"open": "bold red", "fixed": "yellow", "retracted": "dim"}
 _KINDS = ("tainted", "inherited", "repaired", "wont_fix")
-KIND_STYLES = {"wrong": "bold red", "failed": "red", "doubted": "red", "late": "yellow", "stalled": "yellow"}
+KIND_STYLES = {
+    "wrong": "bold red",
+    "policy": "bold red",
+    "failed": "red",
+    "doubted": "red",
+    "late": "yellow",
+    "stalled": "yellow",
+}
 
 
 @incident.command("list")
@@ -72,7 +79,7 @@ def list_(
 @incident.command("open")
 def open_(
     kind: Annotated[
-        str | None, typer.Option(help="List only one kind: wrong, failed, doubted, late or stalled.")
+        str | None, typer.Option(help="List only one kind: wrong, policy, failed, doubted, late or stalled.")
     ] = None,
     limit: Limit = 50,
     url: Url = None,

@@ -15,11 +15,13 @@ import msgspec
 from headwater import telemetry
 from headwater.errors import HeadwaterError
 from headwater.intake.alerts.sender import Sender
+from headwater.intake.privacy.policies import record_violations
 from headwater.model.alerts import Alert, ToldBefore
 from headwater.model.troubles import Window
 from headwater.store.alerts import alerts as store
 from headwater.store.alerts.alerts import OpenMember
 from headwater.store.database import Connection, Database
+from headwater.store.privacy.violations import FoundViolation
 
 _BACK = dt.timedelta(days=1)
 """An event that arrives later than this after its time is told by no rule."""
@@ -41,9 +43,10 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Answers(msgspec.Struct, frozen=True):
-    """The questions that the alerter asks: what the rules tell, and which troubles have ended."""
+    """The questions that the alerter asks: what the rules tell, what breaks policies, and which troubles have ended."""
 
     decide: Callable[[Question], Awaitable[Sequence[Alert]]]
+    broken: Callable[[], Awaitable[Sequence[FoundViolation] | None]]
     ended: Callable[[Connection, Sequence[OpenMember]], Awaitable[dict[uuid.UUID, dt.datetime]]]
 
 
@@ -97,6 +100,8 @@ class Alerter:
 
     async def look_since(self, seen: dt.datetime, measured: dt.datetime) -> int:
         """Look at what happened since a time, and store what the rules tell of it. Returns how many messages are new."""
+        if (broken := await self._answers.broken()) is not None:
+            await record_violations(self._database, broken)
         now = dt.datetime.now(dt.UTC)
         slow = now - measured >= dt.timedelta(minutes=10)
         seen = min(max(seen, now - _LONGEST), now)

@@ -43,6 +43,10 @@ async def _verdicts(connection: Connection, members: Sequence[OpenMember]) -> En
     return {row[0]: row[1] for row in rows}
 
 
+async def _violations(connection: Connection, members: Sequence[OpenMember]) -> Endings:
+    return await _by_node(connection, "ended_violations", members)
+
+
 async def _producers(connection: Connection, members: Sequence[OpenMember]) -> Endings:
     rows = await sqlfile.load("alerts/endings")["heard_again"].many(
         connection, ids=[one.id for one in members], producers=[one.subject.removeprefix(_PRODUCER) for one in members],
@@ -52,6 +56,13 @@ async def _producers(connection: Connection, members: Sequence[OpenMember]) -> E
 
 
 ENDINGS: Final[Mapping[str, Callable[[Connection, Sequence[OpenMember]], Awaitable[Endings]]]] = MappingProxyType(
-    {"failed": _failed, "late": _late, "failed_check": _checks, "wrong": _verdicts, "producer_silent": _producers}
+    {
+        "failed": _failed,
+        "late": _late,
+        "failed_check": _checks,
+        "wrong": _verdicts,
+        "policy_broken": _violations,
+        "producer_silent": _producers,
+    }
 )
 """By the events that last."""

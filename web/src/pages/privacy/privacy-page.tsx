@@ -10,6 +10,7 @@ import { NodeLink } from "../../parts/node-link.tsx";
 import { Facts, Page, Section } from "../../parts/page.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { Deletion } from "./deletion.tsx";
+import { Policies } from "./policies.tsx";
 import { When } from "../../parts/when.tsx";
 
 type Found = Answer<"/api/v2/privacy/where">;
@@ -69,6 +70,7 @@ export function PrivacyPage() {
           )
         }
       </Answered>
+      <Policies />
       <Deletion />
     </Page>
   );

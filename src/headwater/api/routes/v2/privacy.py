@@ -2,11 +2,16 @@
 
 from typing import Annotated, Any
 
-from litestar import Request, get, post
+import msgspec
+from litestar import Request, get, post, put
 from litestar.datastructures import State
 from litestar.params import JSONBody, QueryParameter
 
-from headwater.answer.privacy import check, deletion, signed_report, where
+from headwater.answer.privacy import applied, check, deletion, signed_report, where
+from headwater.api.authors import As, author
+from headwater.entities.privacy.policies import PolicyFile
+from headwater.intake.people.audit import Change
+from headwater.intake.privacy import policies as writes
 
 Tag = Annotated[str, QueryParameter(max_length=2_000, description="`key`, or `key:value`.")]
 
@@ -15,6 +20,32 @@ Tag = Annotated[str, QueryParameter(max_length=2_000, description="`key`, or `ke
 async def find_tagged(state: State, tag: Tag) -> where.PrivacyWhere:
     """Return every column that carries a tag, the way to it, and who reads it."""
     return await where.where(state.database, tag)
+
+
+class WantedPolicyFiles(msgspec.Struct, forbid_unknown_fields=True):
+    """Texts of policies, which replace all that hold. Empty: none holds."""
+
+    files: list[PolicyFile]
+
+
+@get("/privacy/policies")
+async def show_policies(state: State) -> applied.AppliedPolicyFiles:
+    """Return the policies that hold, their versions, and what breaks them now."""
+    return await applied.applied_policies(state.database)
+
+
+@put("/privacy/policies", status_code=200)
+async def apply_policies(
+    request: Request[Any, Any, Any], state: State, data: JSONBody[WantedPolicyFiles], as_: As = None
+) -> writes.AppliedPolicies:
+    """Replace the policies by a new version. Wrong policies are answered with 422 and every mistake, and change nothing."""
+    detail: dict[str, object] = {"files": [file.name for file in data.files][:100]}
+    request.state.audit = {"action": "apply_policies", "target": "policies", "detail": detail}
+    role = request.state.actor.role
+    by = Change(author(request, as_), role, request.method, request.url.path, "apply_policies", "policies", 200, detail)
+    done = await writes.apply_policies(state.database, data.files, by=by)
+    request.state.audit = {"written": done.changed, "action": "apply_policies", "target": "policies", "detail": detail}
+    return done
 
 
 @post("/privacy/check", status_code=200, opt={"role": "read", "audit": False})
@@ -39,4 +70,4 @@ async def verify_deletion(state: State, data: JSONBody[signed_report.SignedRepor
     return signed_report.verify_report(data, state.outbound.key)
 
 
-handlers = [find_tagged, check_policies, plan_deletion, verify_deletion]
+handlers = [show_policies, apply_policies, find_tagged, check_policies, plan_deletion, verify_deletion]

@@ -25,6 +25,11 @@ group by k.id
 select k.id, max(i.closed_at) from unnest(%(ids)b::uuid[], %(sinces)b::timestamptz[]) as k (id, since)
 join incidents i on i.opened_at = k.since where i.closed_at is not null group by k.id
 
+-- name: ended_violations :many
+-- The times at which violations that began at a time ended.
+select k.id, min(v.until) from unnest(%(ids)b::uuid[], %(nodes)b::uuid[], %(sinces)b::timestamptz[]) as k (id, node, since)
+join policy_violations v on v.dataset = k.node and v.since = k.since where v.until is not null group by k.id
+
 -- name: heard_again :many
 -- The first events of producers after a time.
 select k.id, min(e.event_time) from unnest(%(ids)b::uuid[], %(producers)b::text[], %(sinces)b::timestamptz[]) as k (id, producer, since)

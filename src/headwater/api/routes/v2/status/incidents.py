@@ -108,7 +108,7 @@ async def list_incidents(
 async def list_open_incidents(
     state: State,
     kind: Annotated[
-        str | None, QueryParameter(max_length=40, description="wrong, failed, doubted, late or stalled.")
+        str | None, QueryParameter(max_length=40, description="wrong, policy, failed, doubted, late or stalled.")
     ] = None,
     limit: Limit = 100,
     offset: Offset = 0,

@@ -1,0 +1,1 @@
+"""Apply policies, and record what breaks them."""
