@@ -1,6 +1,6 @@
 """Questions to graphs: how long an answer of a known size takes, over HTTP, as the graph around it grows.
 
-    python benchmarks/cases/server/graph.py [--only tables|hub|columns|page] [--sizes 1000 10000 100000] [--full]
+    python benchmarks/cases/server/graph.py [--only tables|hub|columns|page] [--sizes 1000 10000 100000] [--full] [--against SRC]
 
 Times are of one connection, from the request's first byte to the answer's last. The limit beside each is the floor (`floor.py`): a bare Granian
 application that encodes the same structs anew for each request, asked in turn with the server. Each graph has a server of its own, filled through the
@@ -11,12 +11,12 @@ batch endpoint, then vacuumed and analyzed.
 import argparse
 import os
 import sys
-import time
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from catalogue import Catalogue, Event, encoded
@@ -35,13 +35,33 @@ LINEAGE = ("v2 lineage", "v1 lineage")
 V2, V1 = "/api/v2/lineage", "/api/v1/lineage"
 
 
-def fill(server: Server, events: Iterable[Event]) -> float:
-    """Load the events, a slice at a time; the seconds it took."""
-    began, waiting = time.perf_counter(), iter(events)
+class Servers(NamedTuple):
+    """The server that is measured, and one of an older version to compare it with."""
+
+    now: Server
+    former: Server | None
+
+
+@contextmanager
+def started(against: Path | None) -> Iterator[Servers]:
+    """Start a server, and another from the sources in `against`."""
+    with ExitStack() as stack:
+        former = stack.enter_context(fresh(PYTHONPATH=str(against.resolve()))) if against else None
+        yield Servers(stack.enter_context(fresh()), former)
+
+
+def fill(servers: Servers, events: Iterable[Event]) -> float:
+    """Load the events into each server, a slice at a time; the seconds the first took."""
+    seconds, waiting = 0.0, iter(events)
     while part := list(islice(waiting, 20_000)):
-        server.batches(encoded(part))
-    server.settle()
-    return time.perf_counter() - began
+        bodies = encoded(part)
+        seconds += servers.now.batches(bodies).seconds
+        if servers.former:
+            servers.former.batches(bodies)
+    for server in servers:
+        if server:
+            server.settle()
+    return seconds
 
 
 def size_of(body: bytes) -> tuple[int, int]:
@@ -69,10 +89,11 @@ class Question:
     beside: int | None = None
 
 
-def asked(server: Server, questions: Sequence[Question], repeats: int) -> list[Row]:
+def asked(servers: Servers, questions: Sequence[Question], repeats: int) -> list[Row]:
     """Ask each question and its floor in turn, a path each time; two rows for each question: the median, and the 99th percentile, which may be twice
     its bound.
     """
+    server, former = servers
     rows, open_, floors, bodies = [], [], [], []
     with ExitStack() as stack:
         for question in questions:
@@ -85,9 +106,9 @@ def asked(server: Server, questions: Sequence[Question], repeats: int) -> list[R
             open_.append(question)
             bodies.append(first.bodies)
             floors.append(stack.enter_context(floor(question.kind, first.bodies)))
-        ours, bare = [Outcome() for _ in open_], [Outcome() for _ in open_]
+        ours, bare, theirs = ([Outcome() for _ in open_] for _ in range(3))
         for turn in range(min(repeats, _WARM) + repeats):
-            for question, port, answers, mine, its in zip(open_, floors, bodies, ours, bare, strict=True):
+            for question, port, answers, mine, its, old in zip(open_, floors, bodies, ours, bare, theirs, strict=True):
                 path = turn % len(answers)
                 one = drive(server.port, [get(question.paths[path])], seconds=_PATIENCE)
                 other = drive(port, [get(f"/{path}")], seconds=_PATIENCE)
@@ -96,14 +117,19 @@ def asked(server: Server, questions: Sequence[Question], repeats: int) -> list[R
                 if turn >= min(repeats, _WARM):
                     mine.milliseconds += one.milliseconds
                     its.milliseconds += other.milliseconds
-    for question, answers, mine, its in zip(open_, bodies, ours, bare, strict=True):
+                    if former:
+                        again = drive(former.port, [get(question.paths[path])], seconds=_PATIENCE)
+                        old.milliseconds += again.milliseconds
+    for question, answers, mine, its, old in zip(open_, bodies, ours, bare, theirs, strict=True):
         nodes, edges = size_of(answers[0])
         note = f"{nodes:,} nodes, {edges:,} edges, {len(answers[0]) / 1024:,.0f} KiB; {repeats} requests"
         if nodes < question.wanted:
             note += f"; **incomplete: {question.wanted:,} nodes expected**"
         of = its.at(0.5) if question.beside is None else ours[question.beside].at(0.5)
         note += f"; floor {its.at(0.5):.2f} ms, load {os.getloadavg()[0]:.1f}"
-        print(f"{question.name}: {mine.at(0.5):.1f} ms, floor {its.at(0.5):.2f}", file=sys.stderr, flush=True)
+        if old.milliseconds:
+            note += f"; before {old.at(0.5):.1f} ms, {old.at(0.5) / its.at(0.5):.1f} times the floor"
+        print(f"{question.name}: {mine.at(0.5):.1f} ms, {note}", file=sys.stderr, flush=True)
         rows += [
             Row(f"{question.name}: median", mine.at(0.5), "ms", its.at(0.5), question.times * of, note=note),
             Row(f"{question.name}: p99", mine.at(0.99), "ms", its.at(0.5), 2 * question.times * of),
@@ -130,7 +156,7 @@ def v1(name: str, depth: int = 20) -> str:
     return f"{V1}?nodeId={dataset_id(name)}&depth={depth}"
 
 
-def tables(sizes: Sequence[int]) -> list[Row]:
+def tables(sizes: Sequence[int], against: Path | None) -> list[Row]:
     rows = []
     for size in sizes:
         graph = pipelines(size)
@@ -139,8 +165,8 @@ def tables(sizes: Sequence[int]) -> list[Row]:
             "1,000 nodes": ([one for one in graph if one.jobs == 499], 60, 4.0),
             "40,000 edges": ([one for one in graph if one.jobs == 13_334], 8, 3.0),
         }
-        with fresh() as server:
-            seconds = fill(server, (event for pipeline in graph for event in plain(pipeline)))
+        with started(against) as servers:
+            seconds = fill(servers, (event for pipeline in graph for event in plain(pipeline)))
             rows.append(Row(f"graph of {size:,} jobs: filled", size / seconds, "events/s", better="more"))
             for kind, (chosen, repeats, times) in kinds.items():
                 if not chosen:
@@ -148,28 +174,28 @@ def tables(sizes: Sequence[int]) -> list[Row]:
                 some = chosen[:: max(1, len(chosen) // 50)]
                 paths = [v2(one.end) for one in some], [v1(one.end) for one in some]
                 name = f"graph of {size:,} jobs, {kind}"
-                rows += asked(server, both(name, paths, LINEAGE, times, chosen[0].nodes), repeats)
+                rows += asked(servers, both(name, paths, LINEAGE, times, chosen[0].nodes), repeats)
     return rows
 
 
-def hubs(readers: int) -> list[Row]:
-    with fresh() as server:
-        fill(server, hub(readers))
+def hubs(readers: int, against: Path | None) -> list[Row]:
+    with started(against) as servers:
+        fill(servers, hub(readers))
         paths = [v2("hub/dimension", 4)], [v1("hub/dimension", 4)]
         name, wanted = f"one table read by {readers:,} jobs, depth 4", 2 * readers + 1
         reader = Question(
             f"{name}, from one of its readers, /api/v1", "v1 lineage", [v1("hub/fact_0007", 4)], 1.3, wanted, beside=0
         )
-        return asked(server, [*both(name, paths, LINEAGE, 4.0, wanted), reader], 30)
+        return asked(servers, [*both(name, paths, LINEAGE, 4.0, wanted), reader], 30)
 
 
-def columns(edges: int) -> list[Row]:
+def columns(edges: int, against: Path | None) -> list[Row]:
     jobs = 400
     graph = [Pipeline(f"columned_{number}", jobs) for number in range(max(1, edges // (20 * jobs)))]
     # From the middle, both ways have something to find.
     middles = [one.table(4, 3) for one in graph]
-    with fresh() as server:
-        fill(server, (event for pipeline in graph for event in columned(pipeline)))
+    with started(against) as servers:
+        fill(servers, (event for pipeline in graph for event in columned(pipeline)))
         newer = [v2(name, columns="true", field="column_3") for name in middles]
         fields = [
             f"/api/v1/column-lineage?nodeId={field_id(name, 'column_3')}&depth=20&withDownstream=true"
@@ -179,15 +205,15 @@ def columns(edges: int) -> list[Row]:
         of = f"{edges:,} column edges, both ways, depth 20"
         questions = both(f"{of}, one column", (newer, fields), ("v2 lineage", "v1 columns"), 4.0)
         tens = Question(f"{of}, a table's ten columns, /api/v1", "v1 columns", whole, 4.0)
-        return asked(server, [*questions, tens], 60)
+        return asked(servers, [*questions, tens], 60)
 
 
-def page(jobs: int, runs: int) -> list[Row]:
-    with fresh() as server:
-        fill(server, Catalogue(jobs).events(2 * runs))
+def page(jobs: int, runs: int, against: Path | None) -> list[Row]:
+    with started(against) as servers:
+        fill(servers, Catalogue(jobs).events(2 * runs))
         of = f"first 100 of {jobs:,} jobs with {runs:,} runs"
         paths = ["/api/v2/jobs?limit=100"], ["/api/v1/jobs?limit=100"]
-        return asked(server, both(of, paths, ("v2 jobs", "v1 jobs"), 5.0, 100), 60)
+        return asked(servers, both(of, paths, ("v2 jobs", "v1 jobs"), 5.0, 100), 60)
 
 
 def main() -> None:
@@ -201,13 +227,14 @@ def main() -> None:
     parser.add_argument("--column-edges", type=int, default=200_000)
     parser.add_argument("--jobs", type=int, default=6_000)
     parser.add_argument("--runs", type=int, default=40_000)
+    parser.add_argument("--against", type=Path, help="the `src` of an older version, asked in turn")
     parser.add_argument("--json", type=Path, default=HOME / "graph.json", help="where the figures are written too")
     args = parser.parse_args()
     cases = {
-        "tables": lambda: tables([*args.sizes, *([1_000_000] if args.full else [])]),
-        "hub": lambda: hubs(args.readers),
-        "columns": lambda: columns(args.column_edges),
-        "page": lambda: page(args.jobs, args.runs),
+        "tables": lambda: tables([*args.sizes, *([1_000_000] if args.full else [])], args.against),
+        "hub": lambda: hubs(args.readers, args.against),
+        "columns": lambda: columns(args.column_edges, args.against),
+        "page": lambda: page(args.jobs, args.runs, args.against),
     }
     said([row for name in args.only or ONLY for row in cases[name]()], args.json)
 

@@ -19,12 +19,12 @@ class Spot:
     """A dataset or a job. `into`: its edges by the node they come from; `out_of`: by the node they lead to; None: not loaded.
 
     `touching`: the datasets whose loaded sides have an edge of this job. `told`: the job's explicit lineage, if any; `level`: how far its
-    SQL is understood; both only if `described`, which a new edge undoes. `mixed`: the id stands for a dataset and for a job. `bodies`: what each API
-    shows of it, with its size in bytes; `until`: the time in seconds up to which that of `/api/v2` holds.
+    SQL is understood; both only if `described`, which a new edge undoes. `bodies`: what each API shows of it, with its size in bytes; `until`: the
+    time in seconds up to which that of `/api/v2` holds.
     """
 
     __slots__ = (
-        "bodies", "described", "id", "into", "level", "mixed", "name", "out_of", "role", "told", "touching", "until",
+        "bodies", "described", "id", "into", "level", "name", "out_of", "role", "told", "touching", "until",
     )  # fmt: skip
 
     def __init__(self, id_: uuid.UUID, role: Role) -> None:
@@ -35,7 +35,7 @@ class Spot:
         self.touching: set[Spot] = set()
         self.told: ReportedSources | None = None
         self.level: str | None = None
-        self.described = self.mixed = False
+        self.described = False
         self.bodies: dict[str, tuple[Any, int]] = {}
         self.until = float("inf")
 
@@ -88,9 +88,10 @@ class TooLarge(Exception):
 
 
 class Adjacency:
-    """The nodes and edges that are held, by id."""
+    """The nodes and edges that are held, by id. `mixed`: those whose id stands for a dataset and for a job."""
 
     def __init__(self) -> None:
+        self.mixed: set[Spot] = set()
         self.spots: dict[uuid.UUID, Spot] = {}
         self.links = 0
 
@@ -100,7 +101,7 @@ class Adjacency:
         if found is None:
             found = self.spots[id_] = Spot(id_, role)
         elif found.role != role:
-            found.mixed = True
+            self.mixed.add(found)
         return found
 
     def load(self, spot: Spot, direction: Direction, edges: Iterable[Edge]) -> None:

@@ -1,6 +1,7 @@
 """`/api/v2`'s lineage out of the graph in memory: equal to `lineage.lineage`, which answers the rest: the past, columns, answers that are cut."""
 
 import datetime as dt
+import operator
 
 import msgspec
 
@@ -20,6 +21,7 @@ _PLAIN_TAIL = _TAIL.format(0, 0, 0).encode()
 _PLACE = b'"nodes":[],"edges":[]'
 _KIND = "v2"
 _encode = msgspec.json.Encoder().encode
+_by_name = operator.attrgetter("name")
 
 
 async def lineage(graph: ResidentGraph, question: Question) -> bytes | None:
@@ -64,7 +66,7 @@ class _LineageFace:
         walked = held.walk(datasets, jobs, directions, self.question.depth, self.most)
         if isinstance(walked, Missing):
             return walked
-        if any(spot.mixed for spot in walked.hops):
+        if not held.mixed.isdisjoint(walked.hops):
             raise Unanswerable
         now = dt.datetime.now(dt.UTC)
         second = now.timestamp()
@@ -88,7 +90,7 @@ class _LineageFace:
         for spot in spots:
             shown = nodes.get(spot.id)
             if shown is None or (isinstance(shown, node.JobNode) != (spot.role == "JOB")):
-                spot.mixed = True
+                graph.graph.mixed.add(spot)
                 continue
             spot.name = shown.id
             encoded = _encode(shown)
@@ -121,16 +123,17 @@ class _LineageFace:
             hidden=Hidden(len(hidden), f"depth={question.depth} reached" if hidden else None),
         )
         before, _, after = _encode(head).partition(_PLACE)
-        edges = b",".join(_edges(graph, walked))
-        return b'%b"nodes":[%b],"edges":[%b]%b' % (before, b",".join(_nodes(walked, passing)), edges, after)
+        by_name = sorted(hops, key=_by_name)
+        nodes, edges = _nodes(walked, by_name, passing), _edges(graph, walked, by_name)
+        return b'%b"nodes":[%b],"edges":[%b]%b' % (before, b",".join(nodes), b",".join(edges), after)
 
 
-def _nodes(walked: Walked, passing: Passing) -> list[bytes]:
+def _nodes(walked: Walked, by_name: list[Spot], passing: Passing) -> list[bytes]:
     """The nodes by hop and id, with how many neighbours beyond the depth each has."""
     hops, upstream, downstream = walked.hops, walked.beyond["upstream"], walked.beyond["downstream"]
     tails = {hop: _TAIL.format(hop, 0, 0).encode() for hop in set(hops.values())}
     found = []
-    for spot in sorted(hops, key=lambda one: (hops[one], one.name)):
+    for spot in sorted(by_name, key=hops.__getitem__):
         body: bytes = passing[spot] if spot in passing else spot.bodies[_KIND][0]
         if spot in upstream or spot in downstream:
             counts = (sum(other not in hops for other in side.get(spot, ())) for side in (upstream, downstream))
@@ -140,10 +143,10 @@ def _nodes(walked: Walked, passing: Passing) -> list[bytes]:
     return found
 
 
-def _edges(graph: ResidentGraph, walked: Walked) -> list[bytes]:
+def _edges(graph: ResidentGraph, walked: Walked, by_name: list[Spot]) -> list[bytes]:
     """The edges by the ids of their ends."""
-    rank = {spot: place for place, spot in enumerate(sorted(walked.hops, key=lambda one: one.name))}
-    ordered = sorted(walked.links, key=lambda link: (rank[link.source], rank[link.target]))
+    rank, most = {spot: place for place, spot in enumerate(by_name)}, len(by_name)
+    ordered = sorted(walked.links, key=lambda link: rank[link.source] * most + rank[link.target])
     return [link.body or _encode_link(graph, link) for link in ordered]
 
 

@@ -1,7 +1,8 @@
 """Marquez's graph around a dataset or a job, out of the graph in memory: equal to `marquez.lineage.get`, which answers where jobs are folded."""
 
+import operator
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -19,15 +20,18 @@ _MOST = 100_000
 _DATASET, _WHOLE, _OUTLINE = "v1 dataset", "v1 job", "v1 job without its run's data"
 _SIDES = b'"inputs":[],"outputs":[]'
 _encode = msgspec.json.Encoder().encode
+_by_text, _by_place = operator.attrgetter("text"), operator.attrgetter("place")
 
 
 class _Body(msgspec.Struct, frozen=True, gc=False):
-    """A node, encoded: its id as text and as JSON, and its data around a job's inputs and outputs. `place`: a dataset's namespace and name, by which
-    they are sorted; `place_json`: both as JSON.
+    """A node, encoded: its id as text and as JSON, as the origin and as the destination of an edge, and its data around a job's inputs and outputs.
+    `place`: a dataset's namespace and name, by which they are sorted; `place_json`: both as JSON.
     """
 
     text: str
     id: bytes
+    origin: bytes
+    destination: bytes
     before: bytes
     after: bytes = b""
     place: tuple[str, str] = ("", "")
@@ -35,7 +39,7 @@ class _Body(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def size(self) -> int:
-        return len(self.text) + len(self.id) + len(self.before) + len(self.after) + len(self.place_json)
+        return len(self.text) + 4 * len(self.id) + len(self.before) + len(self.after) + len(self.place_json)
 
 
 async def get(graph: ResidentGraph, node_id: str, depth: int) -> bytes | None:
@@ -62,7 +66,7 @@ class _GraphFace:
         met = graph.graph.around(graph.graph.spot(root.row, root.type), self.depth, self.most)
         if isinstance(met, Missing):
             return met
-        if any(spot.mixed for spot in met):
+        if not graph.graph.mixed.isdisjoint(met):
             raise Unanswerable
         self._jobs_as = _WHOLE if sum(spot.role == "JOB" for spot in met) <= lineage.WHOLE_RUNS_UP_TO else _OUTLINE
         missing = [spot for spot in met if self._kind(spot) not in spot.bodies]
@@ -88,12 +92,12 @@ class _GraphFace:
         for id_, spot in spots.items():
             row = found.get(id_)
             if row is None:
-                spot.mixed = True
+                graph.graph.mixed.add(spot)
                 continue
             words = spoken.get(id_) or annotations.nothing()
             data = lineage.dataset_data(row, facets.get(id_, {}), words, current.get(id_))
             text = node_ids.of_dataset(row.namespace, row.name)
-            body = _Body(text, _encode(text), _encode(data), b"", (row.namespace, row.name), _encode(data.id))
+            body = _Body(text, *_ends(text), _encode(data), b"", (row.namespace, row.name), _encode(data.id))
             _hold(graph, spot, _DATASET, None if row.hidden else body)
 
     async def _load_jobs(self, connection: Connection, graph: ResidentGraph, spots: Mapping[uuid.UUID, Spot]) -> None:
@@ -109,7 +113,7 @@ class _GraphFace:
         for id_, spot in spots.items():
             row = jobs.get(id_)
             if row is None:
-                spot.mixed = True
+                graph.graph.mixed.add(spot)
                 continue
             run, answer = of_runs.get(id_, (None, None))
             words = spoken.get(id_) or annotations.nothing()
@@ -117,7 +121,7 @@ class _GraphFace:
             before, place, after = _encode(data).partition(_SIDES)
             assert place
             text = node_ids.of_job(row.namespace, row.full_name)
-            body = _Body(text, _encode(text), before, after)
+            body = _Body(text, *_ends(text), before, after)
             reads, writes = sides.get((run, id_), (set(), set())) if run is not None else (set(), set())
             _hold(graph, spot, self._jobs_as, None if row.hidden else body, run, reads | writes)
 
@@ -127,10 +131,11 @@ class _GraphFace:
             body: _Body | None = spot.bodies[self._kind(spot)][0]
             if body is not None:
                 bodies[spot] = body
-        sources, targets = _neighbours(bodies)
+        ordered = sorted(bodies, key=lambda one: bodies[one].text)
+        sources, targets = _neighbours(bodies, ordered)
         found = []
-        for spot, body in sorted(bodies.items(), key=lambda one: one[1].text):
-            into, out_of = sorted(sources[spot], key=_text), sorted(targets[spot], key=_text)
+        for spot in ordered:
+            body, into, out_of = bodies[spot], sources[spot], targets[spot]
             data = body.before
             if spot.role == "JOB":
                 data += b'"inputs":[%b],"outputs":[%b]%b' % (_places(into), _places(out_of), body.after)
@@ -140,33 +145,38 @@ class _GraphFace:
                     body.id,
                     spot.role.encode(),
                     data,
-                    b",".join([b'{"origin":%b,"destination":%b}' % (one.id, body.id) for one in into]),
-                    b",".join([b'{"origin":%b,"destination":%b}' % (body.id, one.id) for one in out_of]),
+                    b",".join([one.origin + body.destination for one in into]),
+                    b",".join([body.origin + one.destination for one in out_of]),
                 )
             )
         return b'{"graph":[%b]}' % b",".join(found)
 
 
-def _neighbours(bodies: Mapping[Spot, _Body]) -> tuple[dict[Spot, list[_Body]], dict[Spot, list[_Body]]]:
-    """The nodes before and behind each node, by the edges of the jobs: of a dataset at the border, its own edges are not loaded."""
+def _neighbours(
+    bodies: Mapping[Spot, _Body], ordered: Iterable[Spot]
+) -> tuple[dict[Spot, list[_Body]], dict[Spot, list[_Body]]]:
+    """The nodes before and behind each node, by their ids, of the edges of the jobs: of a dataset at the border, its own edges are not loaded."""
     sources: dict[Spot, list[_Body]] = {spot: [] for spot in bodies}
     targets: dict[Spot, list[_Body]] = {spot: [] for spot in bodies}
-    for job, mine in bodies.items():
+    for job in ordered:
         if job.role == "JOB":
+            mine = bodies[job]
             for side, before, behind in ((job.into, sources, targets), (job.out_of, targets, sources)):
-                for dataset in side or ():
-                    if dataset in bodies:
-                        before[job].append(bodies[dataset])
-                        behind[dataset].append(mine)
+                met = [one for one in side or () if one in bodies]
+                for dataset in met:
+                    behind[dataset].append(mine)
+                before[job] = sorted([bodies[one] for one in met], key=_by_text)
     return sources, targets
 
 
-def _text(body: _Body) -> str:
-    return body.text
+def _ends(text: str) -> tuple[bytes, bytes, bytes]:
+    """A node's id as JSON, and as the two halves of an edge."""
+    id_ = _encode(text)
+    return id_, b'{"origin":%b,"destination":' % id_, id_ + b"}"
 
 
 def _places(datasets: Sequence[_Body]) -> bytes:
-    return b",".join([one.place_json for one in sorted(datasets, key=lambda one: one.place)])
+    return b",".join([one.place_json for one in sorted(datasets, key=_by_place)])
 
 
 def _hold(
