@@ -195,3 +195,32 @@ def test_a_job_whose_sql_names_other_tables_is_judged_by_its_columns(client: Any
     found = ask(client, drop="lake/orders.id")
     assert severities(found, "jobs") == {"spark": "breaks"}
     assert severities(ask(client, drop="lake/orders.amount"), "jobs") == {}
+
+
+def test_a_wider_type_breaks_what_asks_for_the_old_one(client: Any) -> None:
+    """PostgreSQL has no operator for a date and a bigint, and no make_date of one."""
+    days = table("shop.public.days", **fields(day="date", number="integer"))
+    send(
+        client,
+        log_job(1, "select day - number from days", [days], []),
+        log_job(2, "select make_date(number, 1, 1) from days", [days], []),
+        log_job(3, "select sum(number + 1) from days where number > 3", [days], []),
+    )
+    found = ask(client, retype="shop.public.days.number:bigint")
+    told = {one["id"][-2:]: (one["severity"], one["certain"]) for one in found["jobs"]}
+    assert told == {"q1": ("breaks", False), "q2": ("breaks", False), "q3": ("cosmetic", True)}
+
+
+def test_what_comes_by_way_of_an_uncertain_job_is_uncertain(client: Any) -> None:
+    mart, report = table("shop.public.mart"), table("shop.public.report")
+    send(
+        client,
+        run_event("COMPLETE", 1, "mart", [ORDERS], [mart], namespace=N),
+        run_event("COMPLETE", 2, "report", [mart], [report], namespace=N),
+    )
+    told = {
+        one["id"].rpartition(":")[2]: one["certain"] for one in ask(client, drop="shop.public.orders.amount")["jobs"]
+    }
+    assert told == {"mart": False, "report": False}
+    told = {one["id"].rpartition(":")[2]: one["certain"] for one in ask(client, drop="shop.public.orders")["jobs"]}
+    assert told == {"mart": True, "report": True}

@@ -107,6 +107,7 @@ class _Step:
         self._writes: dict[uuid.UUID, set[uuid.UUID]] = {}
         self._edges: dict[tuple[uuid.UUID, uuid.UUID], list[ColumnEdge]] = {}
         self._verdicts: dict[uuid.UUID, Verdict] = {}
+        self._level: Mapping[uuid.UUID, set[str]] = {}
 
     async def load(self, level: Mapping[uuid.UUID, set[str]], forms: Mapping[uuid.UUID, list[Edit]]) -> None:
         """Fetch the edges of the level's datasets; of tables whose form changes also who writes them."""
@@ -122,6 +123,7 @@ class _Step:
 
     async def judge(self, level: Mapping[uuid.UUID, set[str]], forms: Mapping[uuid.UUID, list[Edit]]) -> None:
         """Say what each job notices of the change of each dataset it touches."""
+        self._level = level
         doubted: list[tuple[Edge, list[Edit]]] = [(edge, forms[edge.dataset]) for edge in self._writers]
         for edge in self._reads:
             if forms.get(edge.dataset):
@@ -129,13 +131,13 @@ class _Step:
                 continue
             columns = sorted(level[edge.dataset] - {ROWS})
             if ROWS in level[edge.dataset] or not columns:
-                self._note(edge.job, Verdict(CHANGES, "it reads what holds other values", ("*",)))
+                self._note(edge, Verdict(CHANGES, "it reads what holds other values", ("*",)))
                 continue
             edits = [Edit("values", column) for column in columns]
             known = self._by_columns(edge, edits)
             if known.severity and known.certain:
                 # What is made of the column says that it is used: the text would say no more.
-                self._note(edge.job, known)
+                self._note(edge, known)
             else:
                 doubted.append((edge, edits))
         texts = await inferred.job_texts(self._connection, {edge.job for edge, _ in doubted}, _NOW) if doubted else {}
@@ -146,11 +148,11 @@ class _Step:
         text = texts.get(edge.job)
         mine = {one.id: one for one in text.tables} if text else {}
         if text is None or edge.dataset not in mine:
-            self._note(edge.job, self._by_columns(edge, edits))
+            self._note(edge, self._by_columns(edge, edits))
             return
         work = (text.query, text.dialect, text.tables, mine[edge.dataset], edits)
         verdict = await asyncio.get_running_loop().run_in_executor(inferred.sql_thread(), judge, *work)
-        self._note(edge.job, self._by_columns(edge, edits) if verdict is None else verdict)
+        self._note(edge, self._by_columns(edge, edits) if verdict is None else verdict)
 
     def _by_columns(self, edge: Edge, edits: list[Edit]) -> Verdict:
         """A job without SQL, or whose SQL names the table nowhere: what it reported of columns; without that, it may use any."""
@@ -174,10 +176,24 @@ class _Step:
             found = found.worst(Verdict(severity, reason, (edit.column or "*",), certain=sure))
         return found
 
-    def _note(self, job: uuid.UUID, verdict: Verdict) -> None:
+    def _note(self, edge: Edge, verdict: Verdict) -> None:
+        job = edge.job
+        if verdict.severity and verdict.certain and not self._is_certain(edge.dataset, verdict.columns):
+            verdict = msgspec.structs.replace(verdict, certain=False)
         self._verdicts[job] = verdict.worst(self._verdicts.get(job, Verdict()))
         if verdict.severity:
             self._found.jobs[job] = verdict.worst(self._found.jobs.get(job, Verdict()))
+
+    def _is_certain(self, dataset: uuid.UUID, used: Collection[str]) -> bool:
+        """Return whether the change is known to come as far as the dataset: by a job of which that is certain. `used`: columns, `*` for any."""
+        lower = {column.lower() for column in used}
+        ways = [
+            reached.job
+            for column in self._level.get(dataset, ())
+            if "*" in lower or column == ROWS or column.lower() in lower
+            if (reached := self._found.columns.get((dataset, column))) is not None
+        ]
+        return not ways or any(job is None or self._found.jobs.get(job, Verdict()).certain for job in ways)
 
     def next(
         self, level: Mapping[uuid.UUID, set[str]]

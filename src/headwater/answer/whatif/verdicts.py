@@ -85,6 +85,14 @@ def sql_statements(query: str, dialect: str) -> list[Any]:
     return list(sql_engine().analyse(query, dialect))
 
 
+def typed_use(text: str, dialect: str, column: str) -> str | None:
+    """Return a use of the column in the text that may ask for its present type; None if there is none."""
+    from headwater.columns.shape.typed_uses import uses_by_type
+    from headwater.columns.shape.words import words
+
+    return next(uses_by_type(words(text, dialect), column), None)
+
+
 def after_edits(columns: Sequence[str], edits: Sequence[Edit]) -> tuple[str, ...]:
     """The columns of the table after the change."""
     found = list(columns)
@@ -195,6 +203,10 @@ class _Reading:
         if self.is_view and self.dialect in _BY_NUMBER:
             return self._effect(BREAKS, "the type of a column that a view uses cannot be changed", used)
         if edit.old_type and is_wider(edit.old_type, edit.to):
+            # A function of a text takes every width.
+            use = None if class_of(edit.to) == "text" else typed_use(self.old.text, self.dialect, edit.column)
+            if use is not None:
+                return self._effect(BREAKS, f"it uses {use}, and the column becomes {edit.to}", used, certain=False)
             return self._effect(COSMETIC, f"every {edit.old_type} is a {edit.to}", used)
         same = bool(edit.old_type) and class_of(edit.old_type) == class_of(edit.to)
         numbers = {class_of(edit.old_type), class_of(edit.to)} <= {"whole", "real"}

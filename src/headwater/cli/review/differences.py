@@ -10,13 +10,14 @@ from typing import Final
 import msgspec
 
 from headwater.answer.whatif.types import class_of
-from headwater.cli.review.column_types import KnownTypes, Types, uses_by_type
+from headwater.cli.review.column_types import KnownTypes, Types
 from headwater.cli.review.edits import Effect, edit_of
 from headwater.cli.sql.statements import name
 from headwater.columns.catalog import table_key
 from headwater.columns.kinds import IDENTITY
 from headwater.columns.project import AnalysedText, Text
 from headwater.columns.result import Flow, Input, Level, Statement, TableName
+from headwater.columns.shape.typed_uses import uses_by_type
 from headwater.columns.shape.words import words
 
 BREAKS, CHANGES, COSMETIC, NOTHING = "breaks", "changes_values", "cosmetic", ""
@@ -156,7 +157,7 @@ class _Comparison:
             self.ephemeral[name(table_key(new.text.target or ())).lower()] = own
         if not self.ephemeral:
             return
-        used = {text.lower() for kind, text in words(new.text.text, self.dialect) if kind in {"VAR", "IDENTIFIER"}}
+        used = {text.lower() for kind, text in words(new.text.text, self.dialect) if not kind.endswith("STRING")}
         for key, effect in self.ephemeral.items():
             if effect is own or key not in used or not effect:
                 continue

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from headwater.cli.review.column_types import cast_of, shows_alike, uses_by_type
+from headwater.cli.review.column_types import cast_of, shows_alike
 from headwater.cli.review.differences import Review
 from headwater.cli.review.sides import compare_with
 from headwater.cli.sql.reading import Options
+from headwater.columns.shape.typed_uses import uses_by_type
 from headwater.columns.shape.words import words
 
 PROFILE = "shop:\n  target: dev\n  outputs:\n    dev: {type: postgres, schema: shop, dbname: db}\n"
