@@ -8,6 +8,8 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+import msgspec
+
 from headwater.graph.explicit import ReportedSources, feeds
 from headwater.model.lineage import Edge
 
@@ -154,7 +156,8 @@ class Adjacency:
                 return side[other]
         self.links += 1
         job.described = False
-        return Link(source, target, edge)
+        # Of each id there is one object: every row has its own, which together take more than the edge.
+        return Link(source, target, msgspec.structs.replace(edge, dataset=dataset.id, job=job.id))
 
     def walk(
         self, datasets: Sequence[Spot], jobs: Sequence[Spot], directions: Iterable[Direction], depth: int, most: int
