@@ -1,0 +1,82 @@
+"""Projects and DAGs with edges worked out by hand: how many of them are found, from either end. docs/explanation/coverage.md has the table; this makes it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.fixtures.app import Client
+
+ROOT = Path(__file__).parents[3]
+CASES = ROOT / "tests/cases/coverage"
+PROJECTS: list[dict[str, Any]] = yaml.safe_load((CASES / "projects.yaml").read_text(encoding="utf-8"))
+PAGE = ROOT / "docs/explanation/coverage.md"
+
+
+def send(client: Client, project: dict[str, Any]) -> None:
+    events = (CASES / project["events"]).read_text(encoding="utf-8").splitlines()
+    reply = client.post("/api/v1/lineage/batch", f"[{','.join(events)}]".encode())
+    assert reply.json()["status"] == "success", reply.text
+    assert not [one for one in reply.json()["receipts"] if one["warnings"]]
+
+
+class Found:
+    """Edges of a project as answers about one end tell them. Names are without namespace and prefix."""
+
+    def __init__(self, client: Client, project: dict[str, Any], direction: str) -> None:
+        self._start = f"dataset:{project['namespace']}:{project['prefix']}"
+        names = {end for edge in project["tables"] for end in edge.split(" -> ")}
+        unlisted = set(project.get("unlisted", ()))
+        self.tables: set[str] = set()
+        self.columns: set[str] = set()
+        for name in names:
+            question = {"node": self._start + name, "direction": direction, "depth": 1, "columns": "true"}
+            answer = client.get("/api/v2/lineage", **question).json()
+            jobs: dict[str, tuple[set[str], set[str]]] = {}
+            for edge in answer["edges"]:
+                job, side, place = (
+                    (edge["target"], 0, edge["source"])
+                    if edge["source"].startswith("dataset:")
+                    else (edge["source"], 1, edge["target"])
+                )
+                jobs.setdefault(job, (set(), set()))[side].add(self._name(place))
+            self.tables |= {
+                f"{source} -> {target}"
+                for sources, targets in jobs.values()
+                for source in sources - unlisted
+                for target in targets - unlisted
+                if name in (source, target) and source != target
+            }
+            self.columns |= {
+                f"{self._name(edge['source'])}.{edge['source_field']} -> {self._name(edge['target'])}.{edge['target_field']}"
+                for edge in answer["column_edges"]
+                if edge["source_field"] and edge["target_field"] and _is_direct(edge["transformations"])
+                if not {self._name(edge["source"]), self._name(edge["target"])} & unlisted
+            }
+
+    def _name(self, node: str) -> str:
+        return node.removeprefix(self._start)
+
+
+def _is_direct(transformations: list[dict[str, Any]]) -> bool:
+    """A producer may name the input of a column and not how it is used: then its value flows."""
+    return not transformations or any(one["type"] == "DIRECT" for one in transformations)
+
+
+def row(project: dict[str, Any], up: Found, down: Found) -> str:
+    def counted(kind: str) -> str:
+        wanted, both = set(project[kind]), getattr(up, kind) & getattr(down, kind)
+        return f"{len(wanted)} | {len(wanted & both)} | {len(both - wanted)}"
+
+    return f"| {project['project']} | {project['told_by']} | {counted('tables')} | {counted('columns')} |"
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=[Path(one["events"]).stem for one in PROJECTS])
+def test_the_edges_that_a_project_has_are_found_from_both_ends(client: Client, project: dict[str, Any]) -> None:
+    send(client, project)
+    up, down = Found(client, project, "upstream"), Found(client, project, "downstream")
+    assert (up.tables, up.columns) == (down.tables, down.columns)
+    made = row(project, up, down)
+    missing = sorted({*project["tables"], *project["columns"]} - {*up.tables, *up.columns})
+    beside = sorted({*up.tables, *up.columns} - {*project["tables"], *project["columns"]})
+    assert made in PAGE.read_text(encoding="utf-8"), f"{made}\nmissing: {missing}\nbeside: {beside}"
