@@ -36,6 +36,42 @@ after(async () => {
 const onPage = pageTests(() => ({ browser, server }));
 const as = (page, role) => page.setExtraHTTPHeaders({ authorization: `Bearer ${keys[role]}` });
 
+/** Saves the page that is open under a name. */
+async function saveAs(page, name, keep) {
+  await page.getByRole("button", { name: "Save this view" }).click();
+  await page.getByLabel("Save this view as").fill(name);
+  if (keep) await page.locator("select[name=keep]").selectOption(keep);
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByRole("button", { name: new RegExp(`^Saved as ${name}`) }).waitFor();
+}
+
+describe("saved views", () => {
+  onPage("are a reader's own or everyone's, on the server", async (page, open) => {
+    await as(page, "write");
+    await open("catalogue/datasets?q=orders");
+    await saveAs(page, "orders of everyone", "everyone");
+    await open("catalogue/jobs");
+    await saveAs(page, "jobs of the writer", "me");
+
+    await as(page, "read");
+    await open("catalogue/datasets?q=report");
+    await saveAs(page, "reports");
+    await open("");
+    const list = page.getByRole("list", { name: "Saved views" });
+    await list.getByText("reports").waitFor();
+    assert.equal(await list.getByText("jobs of the writer").count(), 0);
+    assert.equal(await page.evaluate(() => localStorage.getItem("headwater.views")), null);
+    // What everyone has a reader cannot take from them.
+    assert.equal(await list.getByRole("button", { name: "Remove the view orders of everyone" }).count(), 0);
+    await list.getByRole("link", { name: "orders of everyone" }).click();
+    await page.getByRole("button", { name: "Saved as orders of everyone for everyone", exact: true }).waitFor();
+    await page.waitForURL(/q=orders/);
+    await page.goBack();
+    await list.getByRole("button", { name: "Remove the view reports" }).click();
+    await list.getByText("reports").waitFor({ state: "detached" });
+  });
+});
+
 describe("a stranger", () => {
   onPage(
     "is told to sign in, on every page, and sees no name",

@@ -9,7 +9,21 @@ from typing import Any
 from typer.core import TyperGroup
 
 GROUPS = {
-    "Look": ("search", "datasets", "jobs", "sources", "lineage", "runs", "run", "status", "log", "blame", "diff"),
+    "Look": (
+        "search",
+        "datasets",
+        "jobs",
+        "sources",
+        "dashboards",
+        "views",
+        "lineage",
+        "runs",
+        "run",
+        "status",
+        "log",
+        "blame",
+        "diff",
+    ),
     "Understand": (
         "why",
         "whatif",

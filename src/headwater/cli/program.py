@@ -16,6 +16,7 @@ from headwater.cli.capture.spool import spool
 from headwater.cli.groups import WIDTH, GroupedCommands
 from headwater.cli.lineage import (
     claims,
+    dashboards,
     datasets,
     graph,
     history,
@@ -36,6 +37,7 @@ from headwater.cli.people import audit, metadata
 from headwater.cli.people.identity import identity
 from headwater.cli.people.keys import keys
 from headwater.cli.people.listeners import listeners
+from headwater.cli.people.views import views
 from headwater.cli.plans import impact
 from headwater.cli.plans.backfill import backfill
 from headwater.cli.plans.repair import repair
@@ -103,6 +105,8 @@ program.command("search")(search.search)
 program.command("datasets")(datasets.datasets)
 program.command("jobs")(jobs.jobs)
 program.command("sources")(sources.sources)
+program.command("dashboards")(dashboards.dashboards)
+program.add_typer(views, name="views")
 program.command("lineage")(lineage.lineage)
 program.command("runs")(runs.runs)
 program.add_typer(run, name="run")

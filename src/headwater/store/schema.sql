@@ -1427,3 +1427,13 @@ create index policy_violations_open on policy_violations (policy, subject, field
 create index policy_violations_by_time on policy_violations (since);
 
 create trigger policy_violations_noted after insert or update on policy_violations for each statement execute function note_change('verdicts');
+
+-- Saved views: addresses of the page under a name, of one person or, without an owner, of everyone.
+create table views (
+  owner   text        not null,
+  name    text        not null,
+  address text        not null,
+  author  text        not null,
+  at      timestamptz not null default clock_timestamp(),
+  primary key (owner, name)
+);

@@ -1,8 +1,13 @@
 """Dashboards: which datasets are any, what they show, and whom to ask."""
 
+import json
 from typing import Any
 
+import pytest
 from tests.events import dataset, encoded, facet, run_event
+from typer.testing import CliRunner
+
+from headwater.cli.program import program
 
 
 def shown(name: str, kind: str, **facets: Any) -> dict[str, Any]:
@@ -60,3 +65,33 @@ def test_what_is_a_table_now_is_no_dashboard(client: Any) -> None:
         run_event("COMPLETE", 2, "j", [], [shown("x", "TABLE")], at="2026-01-02T00:00:00Z"),
     )
     assert ask(client)["dashboards"] == []
+
+
+def test_the_command_lists_them(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    funnel = shown(
+        "dashboard/7",
+        "Dashboard",
+        ownership=facet(owners=[{"name": "cleo"}]),
+        documentation=facet(description="Funnel"),
+    )
+    send(client, run_event("COMPLETE", 1, "refresh 7", ["/a", "/b", "/c", "/d"], [funnel]))
+    send(client, run_event("COMPLETE", 2, "refresh 8", ["/a"], [shown("question/8", "QUESTION")]))
+
+    def ask(_base: str, path: str, params: Any = None, **_options: Any) -> bytes:
+        return bytes(client.get(path, **(params or {})).content)
+
+    monkeypatch.setattr("headwater.client.ask.ask", ask)
+    monkeypatch.setenv("COLUMNS", "300")
+
+    def run(*words: str) -> str:
+        result = CliRunner().invoke(program, ["dashboards", *words], catch_exceptions=False)
+        assert result.exit_code == 0
+        return result.stdout
+
+    listed = run()
+    for word in ("Funnel", "a, b, c and 1 more", "cleo", "question"):
+        assert word in listed
+    assert "question" not in run("funnel")
+    assert "1 of 2" in run("--limit", "1")
+    assert "No dashboards found" in run("--tool", "looker")
+    assert json.loads(run("--json"))["total"] == 2

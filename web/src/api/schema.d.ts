@@ -1600,6 +1600,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ListViews */
+        get: operations["ApiV2ViewsListViews"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/views/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** SaveView */
+        put: operations["ApiV2ViewsNameSaveView"];
+        post?: never;
+        /** RemoveView */
+        delete: operations["ApiV2ViewsNameRemoveView"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/status": {
         parameters: {
             query?: never;
@@ -5217,6 +5252,19 @@ export interface components {
             total: number;
             runs: components["schemas"]["lineage_runs_Run"][];
         };
+        /** SavedView */
+        SavedView: {
+            name: string;
+            address: string;
+            shared: boolean;
+            author: string;
+            /** Format: date-time */
+            at: string;
+        };
+        /** SavedViews */
+        SavedViews: {
+            views: components["schemas"]["SavedView"][];
+        };
         /** Schedule */
         Schedule: {
             entity: string;
@@ -5989,6 +6037,12 @@ export interface components {
         /** WantedSecret */
         WantedSecret: {
             secret?: string | null;
+        };
+        /** WantedView */
+        WantedView: {
+            address: string;
+            /** @default false */
+            shared: boolean;
         };
         /** WantedWork */
         WantedWork: {
@@ -7057,6 +7111,8 @@ export type RunPeriod = components['schemas']['RunPeriod'];
 export type RunRef = components['schemas']['RunRef'];
 export type RunSummary = components['schemas']['RunSummary'];
 export type Runs = components['schemas']['Runs'];
+export type SavedView = components['schemas']['SavedView'];
+export type SavedViews = components['schemas']['SavedViews'];
 export type Schedule = components['schemas']['Schedule'];
 export type ScheduleHit = components['schemas']['ScheduleHit'];
 export type ScheduledDataset = components['schemas']['ScheduledDataset'];
@@ -7137,6 +7193,7 @@ export type WantedReplay = components['schemas']['WantedReplay'];
 export type WantedRuleFiles = components['schemas']['WantedRuleFiles'];
 export type WantedRules = components['schemas']['WantedRules'];
 export type WantedSecret = components['schemas']['WantedSecret'];
+export type WantedView = components['schemas']['WantedView'];
 export type WantedWork = components['schemas']['WantedWork'];
 export type Warned = components['schemas']['Warned'];
 export type Warning = components['schemas']['Warning'];
@@ -10169,6 +10226,87 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Changes"];
+                };
+            };
+        };
+    };
+    ApiV2ViewsListViews: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedViews"];
+                };
+            };
+        };
+    };
+    ApiV2ViewsNameSaveView: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedView"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedView"];
+                };
+            };
+        };
+    };
+    ApiV2ViewsNameRemoveView: {
+        parameters: {
+            query?: {
+                /** @description The view of everyone with this name; default: your own. */
+                shared?: boolean;
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedView"];
                 };
             };
         };

@@ -1,42 +1,64 @@
-// Keeps the view on the screen under a name, or lets it go again.
+// Keeps the view on the screen under a name, for oneself or for everyone, or removes it.
 import { Popover } from "@mantine/core";
 import { useRouterState } from "@tanstack/react-router";
 import { memo, useState } from "react";
 import { Icon } from "./icon.tsx";
-import { forgetView, savedViews, saveView } from "./saved-views.ts";
+import { type Keep, useViews, type View } from "./use-views.ts";
 
 /** What stands after the page's base in the address bar. */
 const addressNow = () => (location.pathname + location.search).slice(new URL(document.baseURI).pathname.length);
 
 export function SaveView() {
-  const [, again] = useState(0);
+  const { views, save, remove, mayRemove, choices } = useViews();
   useRouterState({ select: (state) => state.location.href });
   const address = addressNow();
   if (!address) return null;
-  const name = savedViews().find((one) => one.address === address)?.name ?? null;
-  return <Star name={name} onChange={() => again((n) => n + 1)} />;
+  // One's own before everyone's.
+  const saved = views.findLast((one) => one.address === address) ?? null;
+  return (
+    <Star
+      saved={saved}
+      mayRemove={saved !== null && mayRemove(saved)}
+      choices={choices.join(" ")}
+      save={save}
+      remove={remove}
+    />
+  );
 }
 
-/** Drawn anew only when the view becomes a saved one, or none: not at each navigation. */
-const Star = memo(SaveButton, (was, is) => was.name === is.name);
+interface Props {
+  saved: View | null;
+  mayRemove: boolean;
+  /** Of `Keep`, with blanks between. */
+  choices: string;
+  save(view: Omit<View, "author">): Promise<void>;
+  remove(view: View): Promise<void>;
+}
 
-function SaveButton({ name, onChange }: { name: string | null; onChange(): void }) {
+const WORDS: Record<Keep, string> = { me: "me", everyone: "everyone", browser: "this browser" };
+
+/** Drawn anew only when the view becomes a saved one, or none: not at each navigation. */
+const Star = memo(function Star({ saved, mayRemove, choices, save, remove }: Props) {
   const [open, setOpen] = useState(false);
-  const word = name !== null ? `Saved as ${name}: remove it` : "Save this view";
+  const [trouble, setTrouble] = useState<string | null>(null);
+  const kept = choices.split(" ") as Keep[];
+  const word = saved
+    ? `Saved as ${saved.name} for ${WORDS[saved.keep]}${mayRemove ? ": remove it" : ""}`
+    : "Save this view";
+  const tell = (error: unknown) => setTrouble(error instanceof Error ? error.message : String(error));
   return (
     <Popover opened={open} onChange={setOpen} shadow="md" position="bottom-end" trapFocus>
       <Popover.Target>
         <button
           type="button"
-          className={`icon-button save-view${name !== null ? " is-on" : ""}`}
+          className={`icon-button save-view${saved ? " is-on" : ""}`}
           aria-label={word}
           aria-expanded={open}
-          title={word}
+          title={trouble ?? word}
           onClick={() => {
-            if (name !== null) {
-              forgetView(addressNow());
-              onChange();
-            } else setOpen(!open);
+            setTrouble(null);
+            if (saved && mayRemove) void remove(saved).catch(tell);
+            else if (!saved) setOpen(!open);
           }}
         >
           <Icon name="star" />
@@ -47,17 +69,29 @@ function SaveButton({ name, onChange }: { name: string | null; onChange(): void 
           className="as-of-form"
           onSubmit={(event) => {
             event.preventDefault();
-            const chosen = (new FormData(event.currentTarget).get("name") as string).trim();
-            if (!chosen) return;
-            saveView({ name: chosen, address: addressNow() });
-            setOpen(false);
-            onChange();
+            const given = new FormData(event.currentTarget);
+            const name = (given.get("name") as string).trim();
+            const keep = (given.get("keep") as Keep | null) ?? kept[0];
+            if (name) save({ name, address: addressNow(), keep }).then(() => setOpen(false), tell);
           }}
         >
           <label>
             Save this view as
             <input name="name" maxLength={80} defaultValue={document.title.replace(/ · Headwater$/, "")} />
           </label>
+          {kept.length > 1 && (
+            <label>
+              For
+              <select name="keep">
+                {kept.map((one) => (
+                  <option key={one} value={one}>
+                    {WORDS[one]}
+                  </option>
+                ))}
+              </select>
+            </label>
+          )}
+          {trouble && <p role="alert">{trouble}</p>}
           <button type="submit" className="button">
             Save
           </button>
@@ -65,4 +99,4 @@ function SaveButton({ name, onChange }: { name: string | null; onChange(): void 
       </Popover.Dropdown>
     </Popover>
   );
-}
+});

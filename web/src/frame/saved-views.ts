@@ -1,5 +1,5 @@
-// Views that this browser keeps: an address with a name. Every state of a page is in its address, so a saved view is a link;
-// it stays in the browser, as a link can be shared and a list of links is one's own. Nothing of it reaches the server.
+// Views that this browser keeps, for a reader whom the server cannot name: an address with a name. Every state of a page is in
+// its address, so a saved view is a link. Views of a person and of everyone are on the server (use-views.ts).
 export interface SavedView {
   name: string;
   /** Path and query below the page's base, without a leading slash. */
@@ -20,7 +20,7 @@ export function savedViews(): SavedView[] {
 }
 
 /** Only an address below this page: what another program wrote into the storage must not lead away. */
-function isOwn(address: unknown): address is string {
+export function isOwn(address: unknown): address is string {
   const base = "http://page.invalid/base/";
   return typeof address === "string" && URL.canParse(address, base) && new URL(address, base).href.startsWith(base);
 }

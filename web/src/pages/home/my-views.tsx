@@ -1,27 +1,33 @@
-// The views that this browser keeps.
-import { useState } from "react";
-import { forgetView, savedViews } from "../../frame/saved-views.ts";
+// The saved views that a reader has: their own, everyone's, and this browser's.
+import { type Keep, useViews } from "../../frame/use-views.ts";
 import { Section } from "../../parts/page.tsx";
 
+const KEPT: Record<Keep, string> = { me: "yours", everyone: "everyone's", browser: "in this browser" };
+
 export function MyViews() {
-  const [views, setViews] = useState(savedViews);
+  const { views, remove, mayRemove } = useViews();
   if (views.length === 0) return null;
   return (
-    <Section title="Saved views" beside="kept in this browser">
+    <Section title="Saved views">
       <ul className="list" aria-label="Saved views">
-        {views.map(({ name, address }) => (
-          <li key={address}>
-            <a className="name" href={new URL(address, document.baseURI).href} title={address}>
-              {name}
+        {views.map((view) => (
+          <li key={`${view.keep} ${view.name} ${view.address}`}>
+            <a className="name" href={new URL(view.address, document.baseURI).href} title={view.address}>
+              {view.name}
             </a>
-            <button
-              type="button"
-              className="plain"
-              aria-label={`Let the view ${name} go`}
-              onClick={() => setViews(forgetView(address))}
-            >
-              ×
-            </button>
+            <small className="soft" title={view.author ? `saved by ${view.author}` : undefined}>
+              {KEPT[view.keep]}
+            </small>
+            {mayRemove(view) && (
+              <button
+                type="button"
+                className="plain"
+                aria-label={`Remove the view ${view.name}`}
+                onClick={() => void remove(view)}
+              >
+                ×
+              </button>
+            )}
           </li>
         ))}
       </ul>

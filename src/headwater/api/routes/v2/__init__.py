@@ -5,7 +5,7 @@ from litestar import Router
 from headwater.api.routes.v2 import bad_runs, plans, privacy, server, stale, usage, whatif
 from headwater.api.routes.v2.alerts import alerts, rules
 from headwater.api.routes.v2.lineage import catalog, correlation, graph, runs
-from headwater.api.routes.v2.people import metadata
+from headwater.api.routes.v2.people import metadata, views
 from headwater.api.routes.v2.status import entities, entity_drafts, incidents
 
 router = Router(
@@ -26,6 +26,7 @@ router = Router(
         *rules.handlers,
         *whatif.handlers,
         *metadata.handlers,
+        *views.handlers,
         *server.handlers,
         *stale.handlers,
     ],
