@@ -37,7 +37,8 @@ async def lineage(graph: ResidentGraph, question: Question) -> bytes | None:
 
 class _LineageFace:
     def __init__(self, question: Question) -> None:
-        self.question, self.most = question, question.max_nodes
+        # Up to so many nodes there is no bundle; what has more, the reference draws together.
+        self.question, self.most = question, min(question.max_nodes, question.bundle or question.max_nodes)
 
     @property
     def root(self) -> tuple[str, str]:
