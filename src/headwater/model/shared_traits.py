@@ -5,7 +5,6 @@ Each trait (an aspect with a value) is tested by Fisher's exact test, one-sided,
 tested again, so that two causes at once are two findings, and what only goes with a cause is none.
 """
 
-import collections
 import math
 from collections.abc import Iterable, Sequence
 
@@ -55,17 +54,23 @@ class Shared(msgspec.Struct, frozen=True):
 
 def find_shared(runs: Sequence[Observation]) -> Shared:
     """Find what the bad runs share."""
-    holders: dict[Trait, int] = {}
+    places: dict[Aspect, dict[str, list[int]]] = {}
     for place, one in enumerate(runs):
-        bit = 1 << place
         for aspect, value in one.values.items():
-            trait = Trait(aspect, value)
-            holders[trait] = holders.get(trait, 0) | bit
-    told: dict[Aspect, int] = {}
-    values = collections.Counter(trait.aspect for trait in holders)
-    for trait, held in holders.items():
-        # The presence of an aspect with one value alone tells runs apart.
-        told[trait.aspect] = told.get(trait.aspect, 0) | held if values[trait.aspect] > 1 else (1 << len(runs)) - 1
+            places.setdefault(aspect, {}).setdefault(value, []).append(place)
+    # What fewer runs have is not tested.
+    holders = {
+        Trait(aspect, value): _bits(held)
+        for aspect, some in places.items()
+        for value, held in some.items()
+        if len(held) >= _FEWEST_BAD
+    }
+    every = (1 << len(runs)) - 1
+    # The presence of an aspect with one value alone tells runs apart.
+    told = {
+        aspect: _bits(sorted(place for held in some.values() for place in held)) if len(some) > 1 else every
+        for aspect, some in places.items()
+    }
     bad = _bits(place for place, one in enumerate(runs) if one.bad)
     good = _bits(place for place, one in enumerate(runs) if not one.bad)
     groups: dict[tuple[int, int], list[Trait]] = {}
@@ -98,10 +103,14 @@ def find_shared(runs: Sequence[Observation]) -> Shared:
 
 
 def _bits(places: Iterable[int]) -> int:
-    found = 0
+    """Return a number with the bits of these places, given in order."""
+    found = bytearray()
     for place in places:
-        found |= 1 << place
-    return found
+        at = place >> 3
+        if at >= len(found):
+            found.extend(bytes(at + 1 - len(found)))
+        found[at] |= 1 << (place & 7)
+    return int.from_bytes(found, "little")
 
 
 def _finding(

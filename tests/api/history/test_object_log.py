@@ -126,3 +126,10 @@ def test_the_log_of_a_column_follows_its_names_and_ends_at_a_time(client: Any) -
     assert [one[0] for one in early] == ["column_renamed", "renamed", "column_added", "created"]
     columns = ask(client, BLAME, node=node, as_of="2026-03-08T13:00:00Z")["columns"]
     assert {one["column"]: one["type"] for one in columns} == {"id": "int", "vat": "numeric"}
+
+
+def test_a_column_without_a_change_is_there_since_its_first_schema(client: Any) -> None:
+    send(client, dataset("t", 8, columns={"id": "int"}), dataset("t", 20, columns={"id": "int", "note": "text"}))
+    found = {one["column"]: one for one in ask(client, BLAME, node=f"dataset:{N}:t")["columns"]}
+    assert (found["id"]["change"], found["id"]["seen_since"][:10]) == (None, "2026-03-08")
+    assert (found["note"]["change"]["action"], found["note"]["seen_since"][:10]) == ("column_added", "2026-03-20")

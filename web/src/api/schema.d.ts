@@ -2642,6 +2642,7 @@ export interface components {
             column: string;
             type: string | null;
             change: components["schemas"]["answer_history_object_log_Change"] | null;
+            seen_since: string | null;
         };
         /** Blocked */
         Blocked: {

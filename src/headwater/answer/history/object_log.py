@@ -63,11 +63,12 @@ class ObjectLog(msgspec.Struct, frozen=True):
 
 
 class Blamed(msgspec.Struct, frozen=True):
-    """A column as it is now, and the change that made it so; null if no log and no schema shows one."""
+    """A column as it is now, and the change that made it so; null if no log and no schema shows one. `seen_since`: the first schema that has it."""
 
     column: str
     type: str | None
     change: Change | None
+    seen_since: dt.datetime | None = None
 
 
 class Blame(msgspec.Struct, frozen=True):
@@ -120,6 +121,7 @@ async def blame(database: Database, node: str, column: str | None = None, as_of:
             .get(row.id, {})
             .get(SCHEMA)
         )
+        since = _first_seen(await facet_store.history(connection, row.id, SCHEMA, _MOST_SCHEMAS))
     types = {field.name: field.type for field in facets.schema(body)} if body is not None else {}
     last = _last_of_columns(changes)
     whole = next(
@@ -136,8 +138,17 @@ async def blame(database: Database, node: str, column: str | None = None, as_of:
         change = last.get(name) or next((one for key, one in last.items() if key.lower() == name.lower()), None)
         if change is None or (whole is not None and whole.at > change.at and change.source != SCHEMA):
             change = whole or change
-        found.append(Blamed(name, types.get(name), change))
+        found.append(Blamed(name, types.get(name), change, since.get(name)))
     return Blame(row.node_id, found)
+
+
+def _first_seen(schemas: Iterable[facet_store.Past]) -> dict[str, dt.datetime]:
+    """The time of the first schema that has each column."""
+    found: dict[str, dt.datetime] = {}
+    for one in schemas:
+        for field in () if one.deleted else facets.schema(one.body):
+            found[field.name] = min(one.first_at, found.get(field.name, one.first_at))
+    return found
 
 
 def _last_of_columns(changes: Iterable[Change]) -> dict[str, Change]:

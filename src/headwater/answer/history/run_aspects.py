@@ -1,6 +1,8 @@
 """The aspects of runs: what their events, the versions they read and the runs that wrote those say, as evidence for `model.causes`."""
 
+import functools
 import uuid
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +27,7 @@ _TOLD_ELSEWHERE = {
     "spark.exception", "spark.logicalPlan", "spark_unknown", "headwater_heartbeat", "headwater_warnings", "headwater_plan", "externalQuery",
     "extractionError",
 }  # fmt: skip
+_SCALARS = (str, int, float, bool)
 # Leaves of one other facet, their depth, and the length of a value: what is longer is no setting.
 _MOST_LEAVES, _DEEPEST, _LONGEST = 60, 4, 400
 _LONGEST_TEXT = 100_000
@@ -93,17 +96,20 @@ def _items(listed: Any) -> list[Mapping[str, Any]]:
 def _leaves(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the scalars of a facet with their paths."""
     found: list[tuple[str, str]] = []
-    waiting: list[tuple[str, Any, int]] = [("", body, 0)]
-    while waiting and len(found) < _MOST_LEAVES:
-        path, value, depth = waiting.pop(0)
-        if isinstance(value, dict) and depth < _DEEPEST:
-            waiting += [
-                (f"{path}.{key}".lstrip("."), inner, depth + 1)
-                for key, inner in value.items()
-                if not str(key).startswith("_")
-            ]
-        elif isinstance(value, str | int | float | bool) and len(text := str(value)) <= _LONGEST:
-            found.append((path, text))
+    waiting = deque[tuple[str, Mapping[str, Any], int]]([("", body, 0)])
+    while waiting:
+        path, holder, depth = waiting.popleft()
+        for key, value in holder.items():
+            if key[:1] == "_":
+                continue
+            place = f"{path}.{key}" if path else key
+            if isinstance(value, dict):
+                if depth + 1 < _DEEPEST:
+                    waiting.append((place, value, depth + 1))
+            elif isinstance(value, _SCALARS) and len(text := str(value)) <= _LONGEST:
+                found.append((place, text))
+                if len(found) == _MOST_LEAVES:
+                    return found
     return found
 
 
@@ -113,6 +119,7 @@ _WORDS = {
 }  # fmt: skip
 
 
+@functools.lru_cache(maxsize=20_000)
 def _aspect_of_leaf(facet: str, path: str) -> Aspect:
     """Return the aspect of a facet that no specification describes: its kind by the last part of its path that says one, else the environment."""
     name = f"{facet}.{path}"

@@ -32,7 +32,8 @@ def _what(one: dict[str, Any]) -> str:
         if one["before"] and one["after"]
         else one["after"] or one["before"] or place
     )
-    text = ends if place in {one["before"], one["after"]} else f"{place}: {ends}" if ends != place else place
+    names = {str(name).rpartition(".")[2] if one["column"] is None else name for name in (one["before"], one["after"])}
+    text = ends if place in names else f"{place}: {ends}" if ends != place else place
     return f"{text} ({one['times']} times)" if one["times"] > 1 else text
 
 
@@ -72,11 +73,18 @@ def blame(
     rows = []
     for one in columns:
         change = one["change"]
-        told = ("", "", "", "no log and no schema shows it") if change is None else (
+        told = _unchanged(one) if change is None else (
             output.moment(change["at"]), change["action"].replace("_", " "), _who(change), _by(change),
         )  # fmt: skip
         rows.append((one["column"], one["type"], *told))
     output.table(("column", "type", "when (UTC)", "change", "who", "by"), rows, empty="No column of it is known.")
+
+
+def _unchanged(one: dict[str, Any]) -> tuple[str, str, str, str]:
+    """A column without a change: it was there when a schema was first seen, or nothing shows it."""
+    if one["seen_since"] is None:
+        return "", "", "", "no log and no schema shows it"
+    return output.moment(one["seen_since"]), "", "", "there as long as its schema is reported"
 
 
 def _place(url: str | None, what: str) -> tuple[str, str | None]:

@@ -105,7 +105,16 @@ const blameColumns = (chosen: string | undefined): Column<Blamed>[] => [
     id: "at",
     header: "When",
     value: (one) => one.change?.at,
-    cell: (one) => (one.change ? <When at={one.change.at} full /> : <span className="soft">{NOT_SHOWN}</span>),
+    cell: (one) =>
+      one.change ? (
+        <When at={one.change.at} full />
+      ) : one.seen_since ? (
+        <span className="soft">
+          there since its first schema, <When at={one.seen_since} full />
+        </span>
+      ) : (
+        <span className="soft">{NOT_SHOWN}</span>
+      ),
   },
   {
     id: "change",
