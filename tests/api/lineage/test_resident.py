@@ -409,6 +409,21 @@ def test_a_small_graph_is_emptied_when_it_is_full(database: Database, run: Any, 
     run(live())
 
 
+def test_an_answer_that_is_cut_is_walked_for_once(
+    database: Database, run: Any, graph: ResidentGraph, statements: Any
+) -> None:
+    question = lineage.Question("dataset:file:c", depth=20, max_nodes=2)
+
+    async def live() -> None:
+        await Intake(database).accept_each(chain(1, ["a", "b", "c"]))
+        assert await resident_lineage.lineage(graph, question) is None
+        with statements() as counted:
+            assert await resident_lineage.lineage(graph, question) is None
+        assert counted == []
+
+    run(live())
+
+
 def test_what_retention_deleted_is_in_no_answer(
     database: Database, run: Any, graph: ResidentGraph, touched: TouchedNodes
 ) -> None:

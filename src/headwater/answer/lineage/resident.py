@@ -31,6 +31,7 @@ _MOST_EVENTS = 2000
 """Events since the last question that are followed one by one; after more, the graph begins empty."""
 
 _MOST_JOBS = 1000
+_MOST_REFUSED = 10_000
 _ROUNDS = 300
 """Times that a walk may begin again for want of a part of the graph: each hop may lead to nodes that are not held."""
 
@@ -70,6 +71,10 @@ class Face(Protocol):
     most: int
 
     @property
+    def key(self) -> object:
+        """All that the answer depends on, besides the graph."""
+
+    @property
     def root(self) -> tuple[str, str]:
         """The kind of names, and the name at which the walk begins."""
 
@@ -100,6 +105,8 @@ class ResidentGraph:
     def _empty(self) -> None:
         self.graph = Adjacency()
         self._roots: dict[tuple[str, str], Root] = {}
+        # Questions whose answers are cut: the reference walks for them, so they are not walked for twice.
+        self._refused: set[object] = set()
         self._aliases: dict[uuid.UUID, uuid.UUID] = {}
         self._of_runs: dict[uuid.UUID, set[Spot]] = {}
         self._readers: dict[uuid.UUID, set[Spot]] = {}
@@ -115,10 +122,16 @@ class ResidentGraph:
         """Return the encoded answer; None: ask the reference. Raises NotFound for an unknown node."""
         if not self._most_bytes:
             return None
-        try:
-            answer, how = await self._answer(face)
-        except (Unanswerable, TooLarge):
-            answer, how = None, "postgresql"
+        answer, how = None, "postgresql"
+        if face.key not in self._refused:
+            try:
+                answer, how = await self._answer(face)
+            except TooLarge:
+                if len(self._refused) >= _MOST_REFUSED:
+                    self._refused.clear()
+                self._refused.add(face.key)
+            except Unanswerable:
+                pass
         telemetry.measure(telemetry.LineageAnswered(how, self.size))
         return answer
 
@@ -244,7 +257,7 @@ class ResidentGraph:
         # More than the answer may have, because what is held already is met again on the way.
         ahead = await edge_store.ahead(connection, datasets, jobs, missing.direction, missing.depth, 4 * most)
         if not ahead.whole:
-            raise Unanswerable
+            raise TooLarge
         await self.describe(connection, self._hold(ahead, datasets, jobs, missing.direction, missing.depth))
 
     def _hold(

@@ -41,6 +41,10 @@ class _LineageFace:
         self.question, self.most = question, min(question.max_nodes, question.bundle or question.max_nodes)
 
     @property
+    def key(self) -> object:
+        return self.question
+
+    @property
     def root(self) -> tuple[str, str]:
         return _KIND, self.question.node
 

@@ -55,6 +55,10 @@ class _GraphFace:
         self._jobs_as = _WHOLE
 
     @property
+    def key(self) -> object:
+        return self.node_id, self.depth
+
+    @property
     def root(self) -> tuple[str, str]:
         return "v1", self.node_id
 
