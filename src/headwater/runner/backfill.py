@@ -67,8 +67,8 @@ class _One:
 
 class Worker:
     """A worker of one plan. `name`: under which it takes items; `numbers`: take only these, if given; `parallel`: items at once; `lease`: seconds
-    after which an item that was not renewed is released; `patience`: seconds without an answer after which it gives up on the server. Calls
-    `on_event` with every event.
+    after which an item that was not renewed is released; `patience`: seconds without an answer after which it gives up on the server; `waits`:
+    wait while others run what comes before. Calls `on_event` with every event.
     """
 
     def __init__(
@@ -81,11 +81,13 @@ class Worker:
         parallel: int = 1,
         lease: float = 60.0,
         patience: float = 600.0,
+        waits: bool = True,
         on_event: Callable[[ItemEvent], None] = lambda _: None,
     ) -> None:
         self._plan, self._name, self._parallel = plan, name, parallel
         self._numbers = None if numbers is None else list(numbers)
         self._lease, self._patience, self._on_event = lease, patience, on_event
+        self._waits = waits
         self._executors = executors
         self._producers = [producer for each in executors for producer in each.producers]
         self._actions = sorted({action for each in executors for action in each.actions})
@@ -100,8 +102,8 @@ class Worker:
         self._asked_to_stop += 1
 
     def run_items(self) -> str:
-        """Run until no item is left for this worker. Returns the plan's `done`, `failed` or `cancelled`, `left` if only others can do the rest, or
-        `stopped`.
+        """Run until no item is left for this worker. Returns the plan's `done`, `failed` or `cancelled`, `left` if only others can do the rest,
+        `waiting` if it does not wait and nothing may run yet, or `stopped`.
 
         Waits for running items. Raises what the server refuses, and ServerUnavailable if it was unavailable for too long: running items have ended
         then, and are taken again later, and skipped if they are right.
@@ -153,6 +155,8 @@ class Worker:
             return work.state
         if not work.wait:
             return "left"
+        if not self._waits:
+            return "waiting"
         self._say_it_waits(work)
         return None
 

@@ -1,4 +1,5 @@
-"""`headwater backfill`: plan what to rebuild, in which order and at what cost, and follow its progress. `backfill_apply` runs a plan."""
+"""`headwater backfill`: plan what to rebuild, in which order and at what cost, and follow its progress. `backfill_apply` runs a plan,
+`backfill_work` every applied one."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from headwater.cli import figures, output, server
 from headwater.cli.people.metadata import author
 from headwater.cli.plans.backfill_apply import apply
 from headwater.cli.plans.backfill_export import export
+from headwater.cli.plans.backfill_work import run_applied_plans
 from headwater.cli.status.instances import As, Json, Url, short
 from headwater.errors import InvalidQuestion
 
@@ -20,6 +22,7 @@ backfill = typer.Typer(
     help="Plan which instances to rebuild, inspect the plan, and run it.", rich_markup_mode=None, no_args_is_help=True
 )
 backfill.command("apply")(apply)
+backfill.command("work")(run_applied_plans)
 backfill.command("export")(export)
 
 Plan = Annotated[str, typer.Argument(metavar="ID", help="The plan's id.")]

@@ -37,45 +37,62 @@ class Stoppable(Protocol):
 _FAILED, _LEFT, _STOPPED = 1, 3, 130
 
 
+PackagesFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--packages", metavar="FOLDER", exists=True, file_okay=False, help="Run `package:NAME` from FOLDER/NAME."
+    ),
+]
+Airflows = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--airflow",
+        metavar="NAME=URL",
+        help="Run `airflow://NAME/…` at URL (Airflow 2: …/api/v1). Credentials: HEADWATER_AIRFLOW_USERNAME and _PASSWORD, or _TOKEN. Repeatable.",
+    ),
+]
+SparkSubmit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COMMAND",
+        help="Restore stored versions of Delta tables with this command: `spark-submit`, Delta's jars and options.",
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ENTITY=COLUMNS",
+        help="Name the partition columns of an entity's time, as in `headwater reconcile`. Repeatable.",
+    ),
+]
+Parallel = Annotated[int, typer.Option(min=1, max=1000, help="Run at most this many items at once.")]
+WorkerName = Annotated[str | None, typer.Option(help="Take items under this name. Default: host and process.")]
+RunCommand = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COMMAND",
+        help="Run packages with this instead of `headwater run`, as in 'headwater run --master local[2]'.",
+    ),
+]
+Logs = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="Write the output of runs to this folder. Default: ~/.headwater/backfill."),
+]
+Lease = Annotated[float, typer.Option(min=0.1, help="Release the items of a worker that stops answering after this many seconds.")]  # fmt: skip
+
+
 def apply(
     id: Annotated[str, typer.Argument(metavar="ID", help="The plan's id.")],
-    packages: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            exists=True,
-            file_okay=False,
-            help="Run `package:NAME` from FOLDER/NAME.",
-        ),
-    ] = None,
-    airflow: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=URL",
-            help="Run `airflow://NAME/…` at URL (Airflow 2: …/api/v1). Credentials: HEADWATER_AIRFLOW_USERNAME and _PASSWORD, or _TOKEN. Repeatable.",
-        ),
-    ] = None,
-    spark_submit: Annotated[
-        str | None,
-        typer.Option(metavar="COMMAND", help="Restore stored versions of Delta tables with this command: `spark-submit`, Delta's jars and options."),
-    ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ENTITY=COLUMNS", help="Name the partition columns of an entity's time, as in `headwater reconcile`. Repeatable."),
-    ] = None,
-    parallel: Annotated[int, typer.Option(min=1, max=1000, help="Run at most this many items at once.")] = 1,
-    worker: Annotated[str | None, typer.Option(help="Take items under this name. Default: host and process.")] = None,
+    packages: PackagesFolder = None,
+    airflow: Airflows = None,
+    spark_submit: SparkSubmit = None,
+    columns: Columns = None,
+    parallel: Parallel = 1,
+    worker: WorkerName = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run here without running it.")] = False,
-    run_command: Annotated[
-        str | None,
-        typer.Option(metavar="COMMAND", help="Run packages with this instead of `headwater run`, as in 'headwater run --master local[2]'."),
-    ] = None,
-    logs: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write the output of runs to this folder. Default: ~/.headwater/backfill.")
-    ] = None,
-    lease: Annotated[
-        float, typer.Option(min=0.1, help="Release the items of a worker that stops answering after this many seconds.")
-    ] = 60.0,
+    run_command: RunCommand = None,
+    logs: Logs = None,
+    lease: Lease = 60.0,
     json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each step, the plan last.")] = False,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
 ) -> None:  # fmt: skip
@@ -95,9 +112,42 @@ def apply(
 
       headwater backfill apply 0199f3c2-… --packages packages --run-command 'headwater run --master local[2]'
     """
-    from headwater.home import home
     from headwater.runner.backfill import Worker
     from headwater.runner.plans import PlanOnServer
+
+    executors = executors_of(packages, airflow, spark_submit, columns, run_command, logs, url)
+    if dry_run:
+        _show(url, id, executors, json)
+        return
+    plan = PlanOnServer(server.address(url), id, server.key(url))
+    progress = plan.progress()
+    if progress.state not in {"running", "done", "cancelled"}:
+        plan.apply()
+    with progress_printer(plan, progress, json) as on_event:
+        working = Worker(
+            plan, executors, name=worker or default_name(), parallel=parallel, lease=lease, on_event=on_event
+        )
+        with stop_on_signals(working):
+            ended = working.run_items()
+    raise typer.Exit(_print_outcome(url, id, ended, json))
+
+
+def default_name() -> str:
+    """Return the name of a worker that was given none: its host and process."""
+    return f"{socket.gethostname()}/{os.getpid()}"
+
+
+def executors_of(
+    packages: Path | None,
+    airflow: list[str] | None,
+    spark_submit: str | None,
+    columns: list[str] | None,
+    run_command: str | None,
+    logs: Path | None,
+    url: str | None,
+) -> list[Executor]:
+    """Return the executors that the options name. Raises InvalidQuestion if they name none."""
+    from headwater.home import home
 
     logs = logs.absolute() if logs else home() / "backfill"
     executors = [airflow_executor(each) for each in airflow or []]
@@ -109,20 +159,7 @@ def apply(
         raise InvalidQuestion(
             "no executor is given; name one: --packages FOLDER (with the packages), --airflow NAME=URL or --spark-submit COMMAND"
         )
-    if dry_run:
-        _show(url, id, executors, json)
-        return
-    plan = PlanOnServer(server.address(url), id, server.key(url))
-    progress = plan.progress()
-    if progress.state not in {"running", "done", "cancelled"}:
-        plan.apply()
-    with progress_printer(plan, progress, json) as on_event:
-        working = Worker(
-            plan, executors, name=worker or f"{socket.gethostname()}/{os.getpid()}", parallel=parallel, lease=lease, on_event=on_event
-        )  # fmt: skip
-        with stop_on_signals(working):
-            ended = working.run_items()
-    raise typer.Exit(_print_outcome(url, id, ended, json))
+    return executors
 
 
 def packages_executor(packages: Path, logs: Path, command: str | None, url: str | None) -> Executor:
@@ -226,17 +263,17 @@ def progress_printer(plan: PlanOnServer, progress: Progress, json: bool) -> Iter
 
         def print_event(event: ItemEvent) -> None:
             if json:
-                output.json_line(_plain(event))
+                output.json_line(plain_event(event))
                 return
-            console.print(_line(event), markup=False)
+            console.print(event_line(event), markup=False)
             if event.what in {"done", "skipped"}:
                 bar.advance(task, event.count)
 
         yield print_event
 
 
-def _plain(event: ItemEvent) -> dict[str, Any]:
-
+def plain_event(event: ItemEvent) -> dict[str, Any]:
+    """Return the event as plain values, for JSON."""
     found = {"what": event.what, "count": event.count, "run": event.run, "note": event.note}
     if event.item is not None:
         found |= {"number": event.item.number, "attempt": event.item.attempt, "producer": event.item.producer}
@@ -251,7 +288,8 @@ _WORDS = {
 }
 
 
-def _line(event: ItemEvent) -> str:
+def event_line(event: ItemEvent) -> str:
+    """Return the event as one printable line."""
     if event.what == "skipped":
         return f"{event.count:,} skipped: already right"
     if event.what == "waits":

@@ -25,7 +25,7 @@ export function CostTab({ dataset }: TabProps) {
             />
           </Section>
         ) : (
-          <Empty title="Its cost was not measured" command="headwater query-log import --help">
+          <Empty title="Its cost was not measured" command="headwater sync query-log --help">
             Costs come from a warehouse's query log and a list of prices.
           </Empty>
         )

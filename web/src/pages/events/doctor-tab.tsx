@@ -165,7 +165,7 @@ export function DoctorTab() {
       </Section>
       <Section title="More">
         <p>Spools, dead letters and connections are on the machines that send: look there.</p>
-        <Command text="headwater doctor" /> <Command text="headwater replay --help" />
+        <Command text="headwater doctor" /> <Command text="headwater server replay --help" />
       </Section>
     </>
   );

@@ -50,7 +50,8 @@ export function Steer({ plan }: { plan: PlanView }) {
       {me.data && !may && <p className="soft">You may read. To steer a plan, ask for the role write.</p>}
       {waits && (
         <p className="notice-line" role="status">
-          No run is under way. If no worker is connected, start one: <Command text="headwater backfill work" />
+          No run is under way. If no worker is connected, start one:{" "}
+          <Command text="headwater backfill work --packages packages" />
         </p>
       )}
       <Refused error={apply.error ?? pause.error ?? resume.error ?? retry.error ?? cancel.error} />

@@ -74,7 +74,7 @@ export function KeysTab() {
                     ),
                 },
               ]}
-              empty={<Empty title="No key was made yet" command="headwater keys create NAME --role write" />}
+              empty={<Empty title="No key was made yet" command="headwater server keys create NAME --role write" />}
             />
           )}
         </Answered>

@@ -100,7 +100,7 @@ export function ListenersTab() {
               },
             ]}
             empty={
-              <Empty title="Events go to no other system" command="headwater listeners --help">
+              <Empty title="Events go to no other system" command="headwater events listeners --help">
                 A listener gets every event that is accepted: a webhook, Marquez, DataHub, OpenMetadata.
               </Empty>
             }

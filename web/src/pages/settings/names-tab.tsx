@@ -17,7 +17,7 @@ export function NamesTab() {
           {({ rules: rows, behind }) => (
             <>
               {behind && (
-                <p className="notice-line">Earlier records follow other rules still: run headwater rebuild.</p>
+                <p className="notice-line">Earlier records follow other rules still: run headwater server rebuild.</p>
               )}
               <Table
                 label="Rules"
@@ -41,7 +41,7 @@ export function NamesTab() {
                   },
                 ]}
                 empty={
-                  <Empty title="No rule was set" command="headwater identity --help">
+                  <Empty title="No rule was set" command="headwater server identity --help">
                     Names are taken as events spell them, but for their spelling.
                   </Empty>
                 }

@@ -151,7 +151,7 @@ function Imported({ fingerprint }: { fingerprint: string }) {
               />
             </>
           ) : (
-            <Empty title="No run that completed has read this content" command={`headwater trace '${fingerprint}'`} />
+            <Empty title="No run that completed has read this content" command={`headwater lineage '${fingerprint}'`} />
           )
         }
       </Answered>
