@@ -82,6 +82,7 @@ def session(home: str) -> Any:
     builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.sql.files.openCostInBytes", "0")
     builder = builder.config("spark.sql.extensions", os.environ.get("BOUNDS_EXTENSIONS", ""))
     if "BOUNDS_EXTENSIONS" in os.environ:
+        builder = builder.config("spark.jars", os.environ["BOUNDS_JARS"])
         builder = builder.config("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")
         builder = builder.config("spark.sql.catalog.lake.type", "hadoop").config(
             "spark.sql.catalog.lake.warehouse", f"{home}/lake"
@@ -99,9 +100,17 @@ def wide(spark: Any, home: str, columns: int) -> None:
 def nodes(spark: Any, home: str) -> Callable[[], None]:
     """Return a write of a union whose plan has some 5,000 nodes."""
     wide(spark, home, 4)
-    branches = " UNION ALL ".join(f"SELECT c0, c1 FROM wide WHERE c0 > {i}" for i in range(1000))
-    frame = spark.sql(f"SELECT * FROM ({branches}) WHERE 1 = 0")
+    frame = united([spark.table("wide").where(f"c0 > {i}").select("c0", "c1") for i in range(1000)]).where("1 = 0")
     return lambda: frame.write.mode("overwrite").parquet(f"{home}/out")
+
+
+def united(frames: list[Any]) -> Any:
+    """Return the union of frames, as a tree that is not deep: Spark's own walks are recursive."""
+    while len(frames) > 1:
+        frames = [left.union(right) for left, right in zip(frames[::2], frames[1::2], strict=False)] + (
+            frames[-1:] if len(frames) % 2 else []
+        )
+    return frames[0]
 
 
 def columns(spark: Any, home: str) -> Callable[[], None]:
@@ -116,15 +125,13 @@ def columns(spark: Any, home: str) -> Callable[[], None]:
 def both(spark: Any, home: str) -> Callable[[], None]:
     """Return a write of 2,000 columns whose plan has some 5,000 nodes, which is more than capture reads."""
     wide(spark, home, 2000)
-    branches = " UNION ALL ".join(f"SELECT * FROM wide WHERE c0 > {i}" for i in range(1000))
-    spark.conf.set("spark.sql.optimizer.excludedRules", "")
-    frame = spark.sql(f"SELECT * FROM ({branches}) WHERE 1 = 0")
+    frame = united([spark.table("wide").where(f"c0 > {i}").select("*") for i in range(1000)]).where("1 = 0")
     return lambda: frame.write.mode("overwrite").parquet(f"{home}/out")
 
 
 def files(spark: Any, home: str) -> Callable[[], None]:
     """Return a write of one row out of a table of 100,000 files."""
-    spark.range(1).selectExpr("id", "id % 7 as kind").write.parquet(f"{home}/one")
+    spark.range(1).selectExpr("id", "id % 7 as kind").coalesce(1).write.parquet(f"{home}/one")
     (one,) = Path(home, "one").glob("*.parquet")
     folder = Path(home, "many")
     folder.mkdir()
@@ -258,12 +265,17 @@ def wait_for_orphans() -> None:
             os.wait()
 
 
-def lake() -> tuple[list[str], dict[str, str]]:
-    """Return the command that runs a program with Iceberg, and its variables."""
+def lake() -> dict[str, str]:
+    """Return the variables of a program with Iceberg: the PySpark that there is an Iceberg for, before that of the environment."""
     words = subprocess.run([str(ROOT / "scripts/lake")], check=True, capture_output=True, text=True).stdout.split()
-    return words, {
-        "BOUNDS_EXTENSIONS": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-        "PYTHONPATH": str(ROOT / "src"),
+    (packages,) = (ROOT / ".tools/lake/lib").glob("python3*/site-packages")
+    extensions = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+    path = f"{packages}:{ROOT / 'src'}"
+    return {
+        "BOUNDS_EXTENSIONS": extensions,
+        "BOUNDS_JARS": words[-1],
+        "PYTHONPATH": path,
+        "SPARK_HOME": f"{packages}/pyspark",
     }
 
 

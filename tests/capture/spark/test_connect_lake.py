@@ -1,4 +1,5 @@
-"""Delta and Iceberg through Spark Connect: the statements of tests/cases/lake and what is told of them, less what the server does not tell: versions and counts.
+"""Delta and Iceberg through Spark Connect: the statements of tests/cases/lake and what is told of them, with the versions and counts that the tables' histories
+have. The versions that were read are not told.
 
 tests/cases/lake/connect.json names what differs, and why. The suite takes the writers of DataFrames; `make soak` takes all.
 """
@@ -22,6 +23,7 @@ TAKEN = [
     "Iceberg: writeTo, createOrReplace of no table yet",
     "Iceberg: writeTo, append",
     "Iceberg: writeTo, overwrite of some rows",
+    "Iceberg: writeTo, overwritePartitions",
     "Iceberg: mergeInto, a column at a time",
     "Iceberg: mergeInto, all columns by name",
     "Delta: saveAsTable",
@@ -60,10 +62,10 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Statements]:
 @pytest.mark.parametrize("about", suite_takes(CASES, TAKEN))
 def test_as_with_a_jvm(lake: Statements, about: str) -> None:
     says: dict[str, Any] = DIFFERENT.get(about, CASES[about])["says"]
-    expected = {key: value for key, value in says.items() if key != "rows"}
-    for part in ("reads", "writes"):  # no versions
-        expected[part] = dict.fromkeys(says[part])
-    assert lake.says(RUN.index(about)) == expected
+    found, expected = lake.says(RUN.index(about)), {**says, "reads": dict.fromkeys(says["reads"])}
+    if about not in TAKEN:  # what the history says of other statements was not compared by hand yet
+        found, expected = ({**one, "writes": dict.fromkeys(one["writes"]), "rows": None} for one in (found, expected))
+    assert found == expected
 
 
 def test_a_table_has_one_name_before_it_is_there_and_after_it_is_dropped(lake: Statements) -> None:

@@ -24,6 +24,8 @@ class PlanText {
     /** Expressions whose literals are names or paths of fields. */
     private static final HashSet NAMING = new HashSet(java.util.Arrays.asList("CreateNamedStruct GetJsonObject JsonTuple ArraysZip".split(" ")));
     private static final int DEEPEST_PRODUCT = 4;
+    /** The size of a node or an expression, in mentions of an attribute: about what Python needs to hold it. */
+    private static final int NODE = 8;
     private final Reflection reflection;
     private final int most;
     private final HashMap numbers = new HashMap();
@@ -32,7 +34,7 @@ class PlanText {
     private final StringBuilder attributes = new StringBuilder();
     private final IdentityHashMap types = new IdentityHashMap();
     private boolean names;
-    private int items;
+    private int total;
     private int nodes;
 
     PlanText(Reflection reflection, int most) {
@@ -40,7 +42,7 @@ class PlanText {
         this.most = most;
     }
 
-    /** The plan; or, if it has more than the most nodes and expressions, `n of m`: how many of its nodes were read until then. */
+    /** The plan; or, if it is larger than the most, `n of m`: how many of its nodes were read until then. */
     String of(LogicalPlan plan) {
         StringBuilder out = new StringBuilder();
         try {
@@ -99,7 +101,7 @@ class PlanText {
                 attribute(out, (AttributeReference) node);
                 continue;
             }
-            count();
+            count(NODE);
             if (node instanceof LogicalPlan) {
                 nodes++;
             }
@@ -249,7 +251,7 @@ class PlanText {
     }
 
     private void attribute(StringBuilder out, AttributeReference attribute) {
-        count();
+        count(1);
         String key = attribute.exprId().id() + " " + attribute.name();
         Integer place = (Integer) places.get(key);
         if (place == null) {
@@ -273,8 +275,9 @@ class PlanText {
         out.append(text);
     }
 
-    private void count() {
-        if (++items > most) {
+    private void count(int size) {
+        total += size;
+        if (total > most) {
             throw new TooLarge();
         }
     }

@@ -37,7 +37,7 @@ public class QueryFacts {
     private int mostNodes;
     private long serial;
 
-    /** Names, separated by blanks: classes of events, classes of commands that write, actions whose plan is wanted. The bounds: nodes and expressions of a plan. */
+    /** Names, separated by blanks: classes of events, classes of commands that write, actions whose plan is wanted. The bounds: the size of a plan, as `PlanText` counts it, and nodes of an executed one. */
     public void configure(LinkedBlockingQueue events, String kinds, String writes, String reads, int mostItems, int mostExecuted) {
         queue = events;
         wanted.addAll(java.util.Arrays.asList(kinds.split(" ")));

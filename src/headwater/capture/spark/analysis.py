@@ -20,6 +20,8 @@ from headwater.capture.spark.relation import Column, leaf_key
 
 Within = Callable[[Node], tuple[Mapping[int, Dependencies], Leaves]]
 _MOST_LEAVES = 200
+_CHARACTERS = 3
+"""A character of the text by which a plan is measured that the driver does not write itself, in the unit of `Config.largest_plan`."""
 UNSEEN = "the columns of an RDD are not seen, and of its inputs only files are"
 
 
@@ -112,8 +114,8 @@ def tree_of(jplan: Any, config: Config, facts: QueryFacts | None = None) -> tupl
     if facts is not None and facts.body:
         return (facts.tree(), "") if facts.is_whole else (None, f"{facts.body} nodes of the plan were read")
     size = len(str(jplan.toString()))
-    if size > config.largest_plan:
-        return None, f"the plan's text has {size} characters, the limit is {config.largest_plan}"
+    if size > config.largest_plan // _CHARACTERS:
+        return None, f"the plan's text has {size} characters, the limit is {config.largest_plan // _CHARACTERS}"
     try:
         return plan.parse(str(jplan.toJSON())), ""
     except Exception as error:  # noqa: BLE001 - py4j raises its own kinds; the run says it

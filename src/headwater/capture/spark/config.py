@@ -20,8 +20,9 @@ class Config(msgspec.Struct, frozen=True):
     namespace: str = "default"
     # Events waiting in the JVM; further ones are dropped there and counted.
     queue: int = 10_000
-    # Nodes and expressions of a plan beyond which only its tables are reported.
-    largest_plan: int = 400_000
+    # The size of a plan beyond which only its tables are reported: 1 for each mention of a column, 8 for each other node and expression.
+    # Such a plan takes some two seconds and 150 MB.
+    largest_plan: int = 1_200_000
     # Column dependencies of one event.
     largest_lineage: int = 20_000
     # Seconds between two progress events of a streaming query; its end is reported at once.

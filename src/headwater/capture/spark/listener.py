@@ -59,7 +59,7 @@ class Inbox:
 
     def compile(self, commands: Iterable[str], actions: Iterable[str], most: int) -> None:
         """Let the driver read plans from now on, if it can. `commands`: classes of commands that write; `actions`: whose plans are wanted; `most`:
-        nodes and expressions of a plan.
+        the size of a plan, as `PlanText.java` counts it.
         """
         java = compiled.compile_in(self._jvm)
         if java is not None:

@@ -16,12 +16,13 @@ from headwater.capture.spark import emission
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.application import Application
 from headwater.capture.spark.config import Config
-from headwater.capture.spark.connect import commands
+from headwater.capture.spark.connect import commands, versions
 from headwater.capture.spark.connect.commands import Effect
 from headwater.capture.spark.connect.flows import Flows
 from headwater.capture.spark.connect.requests import Request
 from headwater.capture.spark.connect.server import NoAnswer, Server
 from headwater.capture.spark.connect.sources import Sources
+from headwater.capture.spark.statistics import Metrics
 from headwater.capture.spark.streams import Streams
 from headwater.capture.spark.telling import Query, Teller
 from headwater.client import event
@@ -218,7 +219,24 @@ class Collector:
         failure = request.failure
         facets = emission.error(str(failure) or type(failure).__name__, "") if failure is not None else {}
         kind = "COMPLETE" if failure is None else "FAIL"
-        self.teller.tell(kind, query, emission.moment(request.ended), facets=facets)
+        metrics = self._left(request, query) if failure is None else None
+        self.teller.tell(kind, query, emission.moment(request.ended), facets=facets, metrics=metrics)
+
+    def _left(self, request: Request, query: Query) -> Metrics | None:
+        """Set the version that a command left, and return what it wrote, if the table keeps versions and says so."""
+        target, found = query.write.target, None
+        if target is None or not target.layer:
+            return None
+        try:
+            found = versions.left(self.sources(request.client).server, target, request.started, request.ended)
+        except NoAnswer as problem:
+            self._log(f"no version: the server says: {problem}")
+        if found is None:
+            return None
+        query.write.target = msgspec.structs.replace(target, version=found.version)
+        if found.counts.is_reported and query.analysis is not None:
+            query.analysis.warnings = [one for one in query.analysis.warnings if one != NO_COUNTS]
+        return Metrics(found.counts)
 
     def _read(self, request: Request) -> None:
         plan = request.plan

@@ -132,10 +132,22 @@ class Server:
                 return answer.streaming_query_command_result
         raise NoAnswer("no answer about a streaming query")
 
+    def query(self, text: str) -> list[dict[str, Any]]:
+        """Return the rows of a query, by the names of their columns."""
+        request = self.client._execute_plan_request_with_metadata()
+        request.plan.root.sql.query = text
+        answers = self._ask(self.client._stub.ExecutePlan, request, every=True)
+        return [row for answer in answers if answer.HasField("arrow_batch") for row in _read(answer.arrow_batch.data)]
+
+    def rows(self, statement: str) -> list[dict[str, Any]]:
+        """Return the rows of a statement that is no query, by the names of their columns."""
+        return _read(self._answer(statement))
+
     def _rows(self, statement: str) -> list[tuple[str, ...]]:
         """Return the rows of a statement that Spark answers without a job."""
-        import pyarrow
+        return [tuple(row.values()) for row in self.rows(statement)]
 
+    def _answer(self, statement: str) -> bytes:
         request = self.client._execute_plan_request_with_metadata()
         request.plan.command.sql_command.sql = statement  # PySpark 3.5 knows only this form
         input_ = getattr(request.plan.command.sql_command, "input", None)
@@ -146,11 +158,7 @@ class Server:
         for answer in self._ask(self.client._stub.ExecutePlan, request, every=True):
             if answer.HasField("sql_command_result"):
                 data = answer.sql_command_result.relation.local_relation.data
-        if not data:
-            return []
-        with pyarrow.ipc.open_stream(data) as reader:
-            columns = reader.read_all().to_pydict()
-        return list(zip(*columns.values(), strict=True))
+        return bytes(data)
 
     def _analyze(self, request: Any) -> Any:
         return self._ask(self.client._stub.AnalyzePlan, request)
@@ -162,3 +170,14 @@ class Server:
         except Exception as error:  # gRPC's kinds differ by version
             details = getattr(error, "details", None)
             raise NoAnswer(str(details() if callable(details) else error)[:500]) from error
+
+
+def _read(data: bytes) -> list[dict[str, Any]]:
+    """Return rows that Arrow wrote."""
+    import pyarrow
+
+    if not data:
+        return []
+    with pyarrow.ipc.open_stream(data) as reader:
+        rows: list[dict[str, Any]] = reader.read_all().to_pylist()
+    return rows

@@ -1,0 +1,1 @@
+DESCRIBE HISTORY delta.`{location}` LIMIT 10
