@@ -73,7 +73,7 @@ def test_a_review_names_what_dbt_and_the_log_show(
     missed, wrong, said, right, breaks, broken = [], [], 0, 0, 0, 0
     for number, (change, after) in enumerate(zip(job["changes"], told["changes"], strict=True)):
         monkeypatch.chdir(tmp_path / "out" / str(number))
-        review, _ = compare_with(str(tmp_path / "out/base"), ["dbt", "queries"], Options())
+        review, _, _ = compare_with(str(tmp_path / "out/base"), ["dbt", "queries"], Options())
         answer: dict[str, tuple[str, bool]] = {}
         for unit, severity, certain in judged(review):
             answer[unit] = severity, certain

@@ -11,6 +11,7 @@ import typer
 from headwater.cli import output
 
 if TYPE_CHECKING:
+    from headwater.cli.review.broken_policies import BrokenPolicy, Policies
     from headwater.cli.review.differences import Review
 
 _STYLES = {"breaks": "bold red", "changes values": "yellow", "cosmetic": "dim"}
@@ -30,6 +31,10 @@ def review(
         list[Path] | None, typer.Option("--schema", help="Read columns of tables from this file (repeatable).")
     ] = None,
     policy: Annotated[Path | None, typer.Option(help="Fail by this policy. Default: .headwater/review.yaml.")] = None,
+    policies: Annotated[
+        list[Path] | None,
+        typer.Option("--policies", help="Fail if the branch breaks these policies (repeatable; tags need --url)."),
+    ] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the comment to this file.")] = None,
     sarif: Annotated[Path | None, typer.Option(help="Write SARIF to this file.")] = None,
     result: Annotated[
@@ -63,6 +68,7 @@ def review(
     import msgspec
 
     from headwater.cli.review import noticed, written
+    from headwater.cli.review.broken_policies import load_policies
     from headwater.cli.review.policy import read_policy
 
     if send is not None:
@@ -71,19 +77,23 @@ def review(
         output.line(send_comment(send, dict(os.environ)))
         return
     rules = read_policy(policy)
-    found, problems = (
-        _earlier(result) if result is not None else _compare(base, paths or ["."], dialect, tuple(schemas or ()))
+    held = load_policies(policies or [], url)
+    found, problems, broken = (
+        (*_earlier(result), [])
+        if result is not None
+        else _compare(base, paths or ["."], dialect, tuple(schemas or ()), held)
     )
     parties = noticed.ask_server(url, found) if url else None
-    fails = sum(rules.fails(one) for one in found.affected)
+    fails = sum(rules.fails(one) for one in found.affected) + len(broken)
     if parties is not None:
         fails += sum(rules.fails_by((table,), severity) for table, severity in parties.tables.items())
     if markdown is not None:
-        markdown.write_text(written.markdown(found, problems, parties), encoding="utf-8")
+        markdown.write_text(written.markdown(found, problems, parties, broken), encoding="utf-8")
     if sarif is not None:
         sarif.write_bytes(msgspec.json.format(msgspec.json.encode(written.sarif(found))))
     if json:
         answer = msgspec.to_builtins(found) | {"problems": problems, "fails": fails}
+        answer["policies"] = msgspec.to_builtins(broken)
         output.json_line(answer | ({"noticed": msgspec.to_builtins(parties)} if parties else {}))
     else:
         if found.affected:
@@ -106,6 +116,20 @@ def review(
             ]
             output.table(("who", "name", "effect", "runs", "last (UTC)"), told, styles={2: _STYLES})
             output.line()
+        if broken:
+            output.table(
+                ("policy", "text", "breaks it in", "by way of"),
+                [
+                    (
+                        one.policy,
+                        f"{one.place}:{one.line}",
+                        f"{one.table}#{one.column}" if one.column else one.table,
+                        " → ".join(one.path),
+                    )
+                    for one in broken
+                ],
+            )
+            output.line()
         for place in found.same:
             output.line(f"{output.printable(place)}: nothing changes", "dim")
         for problem in problems:
@@ -115,11 +139,13 @@ def review(
         raise typer.Exit(_FAILS)
 
 
-def _compare(base: str, paths: list[str], dialect: str, schemas: tuple[Path, ...]) -> tuple[Review, list[str]]:
+def _compare(
+    base: str, paths: list[str], dialect: str, schemas: tuple[Path, ...], policies: Policies
+) -> tuple[Review, list[str], list[BrokenPolicy]]:
     from headwater.cli.review.sides import compare_with
     from headwater.cli.sql.reading import Options
 
-    return compare_with(base, paths, Options(dialect=dialect, schemas=schemas))
+    return compare_with(base, paths, Options(dialect=dialect, schemas=schemas), policies)
 
 
 def _earlier(path: Path) -> tuple[Review, list[str]]:

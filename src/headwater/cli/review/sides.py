@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 import subprocess
 import tarfile
@@ -13,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from headwater.capture.dbt.files import PROJECT
+from headwater.cli.review.broken_policies import BrokenPolicy, Policies, broken_policies
 from headwater.cli.review.column_types import Types
 from headwater.cli.review.differences import Review, compare
 from headwater.cli.sql.reading import Options, Reading
@@ -20,8 +22,10 @@ from headwater.columns.project import AnalysedText
 from headwater.errors import InvalidQuestion
 
 
-def compare_with(base: str, paths: list[str], options: Options) -> tuple[Review, list[str]]:
-    """Compare the paths as they are with those of `base`; return the review, and what could not be read.
+def compare_with(
+    base: str, paths: list[str], options: Options, policies: Policies = Policies()
+) -> tuple[Review, list[str], list[BrokenPolicy]]:
+    """Compare the paths as they are with those of `base`; return the review, what could not be read, and the policies that the paths break.
 
     `base`: a folder that holds the same paths, or a revision. Raises InvalidQuestion for one that is neither.
     """
@@ -56,7 +60,8 @@ def compare_with(base: str, paths: list[str], options: Options) -> tuple[Review,
             f"{stale} is not as its target/manifest.json has it: both sides are read from their files; run dbt compile for exact names",
         )
     dialect = options.dialect or head_side.dialect or base_side.dialect
-    return compare(before, after, dialect, base_side.types), problems
+    broken = broken_policies(policies, before, after, dt.datetime.now(dt.UTC).date())
+    return compare(before, after, dialect, base_side.types), problems, broken
 
 
 class _Side:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
+from headwater.cli.review.broken_policies import BrokenPolicy
 from headwater.cli.review.differences import Affected, Review
 from headwater.cli.review.noticed import Noticed
 
@@ -28,7 +30,9 @@ def summary(review: Review) -> str:
     return f"{breaks} would break, {len(review.affected) - breaks} would hold other values, of {review.texts} texts."
 
 
-def markdown(review: Review, problems: list[str], noticed: Noticed | None = None) -> str:
+def markdown(
+    review: Review, problems: list[str], noticed: Noticed | None = None, broken: Sequence[BrokenPolicy] = ()
+) -> str:
     """Return the comment. Rows past 50 are counted. `noticed`: what a server knows, if one was asked."""
     lines = [MARK, "### Headwater review", "", summary(review), ""]
     if review.affected:
@@ -36,6 +40,13 @@ def markdown(review: Review, problems: list[str], noticed: Noticed | None = None
         lines += [_row(one) for one in review.affected[:_MOST_ROWS]]
         if len(review.affected) > _MOST_ROWS:
             lines.append(f"\n{len(review.affected) - _MOST_ROWS} more are in the JSON answer.")
+    if broken:
+        lines += ["", "**Policies that this breaks**", ""]
+        for one in broken[:_MOST_ROWS]:
+            where = f"{one.table}#{one.column}" if one.column else one.table
+            lines.append(
+                f"- {_code(one.policy)}: {_code(where)} ({_code(f'{one.place}:{one.line}')}) by way of {_code(' → '.join(one.path))}"
+            )
     if noticed is not None:
         lines += _noticed(noticed)
     if review.changes:

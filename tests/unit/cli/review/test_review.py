@@ -112,3 +112,53 @@ def test_case_of_quoted_names_and_texts_counts() -> None:
     assert words('select "A"', "postgres") != words('select "a"', "postgres")
     assert words("select 'A'", "postgres") != words("select 'a'", "postgres")
     assert words("select /*+ full(t) */ a", "oracle") != words("select a", "oracle")
+
+
+POLICIES = """
+policies:
+  - name: gold reads no raw
+    datasets: gold.*
+    never_reads: raw.*
+  - name: no personal data in marketing
+    tag: pii
+    never_in: marketing.*
+    except: [{dataset: marketing.newsletter, until: 2999-12-31, reason: consent}]
+"""
+
+
+def test_a_branch_that_breaks_a_policy_fails(repository: Path) -> None:
+    Path("policies.yaml").write_text(POLICIES)
+    code, found = review("--policies", "policies.yaml")
+    assert (code, found["policies"]) == (0, [])
+    (repository / "sql" / "gold.sql").write_text("create table gold.orders as select id from raw.orders;\n")
+    code, found = review("--policies", "policies.yaml", "--markdown", "comment.md")
+    assert code == 3
+    (broken,) = found["policies"]  # type: ignore[misc]
+    assert (broken["policy"], broken["place"], broken["line"], broken["path"]) == (
+        "gold reads no raw", "sql/gold.sql", 1, ["raw.orders", "gold.orders"],
+    )  # fmt: skip
+    assert "`gold reads no raw`" in (repository / "comment.md").read_text()
+
+
+def test_tagged_columns_are_followed_through_the_branch(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("policies.yaml").write_text(POLICIES)
+    told = [
+        {"dataset": "dataset:postgres://h:5432:db.shop.customers", "column": "email", "handling": "plain"},
+        {"dataset": "dataset:postgres://h:5432:db.marketing.old", "column": "email", "handling": "plain"},
+    ]
+    monkeypatch.setattr("headwater.cli.server.get", lambda *_, **__: {"columns": told})
+    texts = {
+        "wide": "create table mart.wide as select id, upper(email) as mail from shop.customers;",
+        "letters": "create table marketing.letters as select mail as line from mart.wide;",
+        "hashed": "create table marketing.hashed as select md5(mail) as digest from mart.wide;",
+        "newsletter": "create table marketing.newsletter as select mail from mart.wide;",
+        "old": "create table marketing.old as select id from shop.customers;",
+    }
+    for name, text in texts.items():
+        (repository / "sql" / f"{name}.sql").write_text(text)
+    monkeypatch.setattr("headwater.cli.review.noticed.ask_server", lambda *_: None)
+    code, found = review("--policies", "policies.yaml", "--url", "http://localhost:1")
+    assert code == 3
+    (broken,) = found["policies"]  # type: ignore[misc]
+    assert (broken["table"], broken["column"]) == ("marketing.letters", "line")
+    assert [each.rpartition(".")[2] for each in broken["path"]] == ["customers#email", "wide#mail", "letters#line"]

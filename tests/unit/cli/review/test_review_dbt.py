@@ -41,7 +41,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def review(project: Path) -> tuple[dict[str, str], Review, list[str]]:
     base = project.parents[1]
-    found, problems = compare_with(str(base / "base"), ["dbt"], Options(schemas=(base / "schema.json",)))
+    found, problems, _ = compare_with(str(base / "base"), ["dbt"], Options(schemas=(base / "schema.json",)))
     return {Path(one.place).stem: one.severity for one in reversed(found.affected)}, found, problems
 
 

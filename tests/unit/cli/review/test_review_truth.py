@@ -110,7 +110,7 @@ def test_a_review_names_what_a_build_and_a_replay_show(
         shutil.copytree(base, head)
         make(head, change)
         monkeypatch.chdir(head)
-        review, _ = compare_with(str(base), ["dbt", "queries"], Options(schemas=(head / "schema.json",)))
+        review, _, _ = compare_with(str(base), ["dbt", "queries"], Options(schemas=(head / "schema.json",)))
         answer = {one.place: one.severity for one in reversed(review.affected) if one.severity != "cosmetic"}
         sure = {one.place for one in review.affected if one.certain}
         after = outcomes(shop, head)
