@@ -1268,6 +1268,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/rules/sla": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ShowSla */
+        get: operations["ApiV2RulesSlaShowSla"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/rules/versions/{version}": {
         parameters: {
             query?: never;
@@ -5456,6 +5473,23 @@ export interface components {
             dataset: string;
             why: string;
         };
+        /** Sla */
+        Sla: {
+            /** Format: date-time */
+            since: string;
+            weeks: components["schemas"]["SlaWeek"][];
+        };
+        /** SlaWeek */
+        SlaWeek: {
+            rule: string;
+            deadline: string;
+            /** Format: date */
+            week: string;
+            due: number;
+            missed: number;
+            share: number | null;
+            datasets: string[];
+        };
         /** Slower */
         Slower: {
             /** Format: date-time */
@@ -7132,6 +7166,8 @@ export type SharedTraits = components['schemas']['SharedTraits'];
 export type SignedReport = components['schemas']['SignedReport'];
 export type Skipped = components['schemas']['Skipped'];
 export type SkippedDataset = components['schemas']['SkippedDataset'];
+export type Sla = components['schemas']['Sla'];
+export type SlaWeek = components['schemas']['SlaWeek'];
 export type Slower = components['schemas']['Slower'];
 export type SlowerJob = components['schemas']['SlowerJob'];
 export type SlowerJobs = components['schemas']['SlowerJobs'];
@@ -9431,6 +9467,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AppliedRules"];
+                };
+            };
+        };
+    };
+    ApiV2RulesSlaShowSla: {
+        parameters: {
+            query?: {
+                /** @description ISO 8601; without a zone, UTC. */
+                since?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sla"];
                 };
             };
         };

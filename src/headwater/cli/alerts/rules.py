@@ -145,6 +145,42 @@ def show(
         )
 
 
+@rules.command()
+def sla(
+    since: Annotated[str, typer.Option(help="Begin at this time, or so long ago, as in 8w.")] = "8w",
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Show how the deadlines that rules declare (`by`, `within`) were met, week by week.
+
+    Examples:
+
+      headwater rules sla --since 12w
+    """
+    import msgspec
+
+    body = server.ask(url, "/api/v2/rules/sla", since=server.time(since))
+    if json:
+        output.raw(body)
+        return
+    output.table(
+        ("rule", "deadline", "week of", "due", "missed", "met", "missed most by"),
+        [
+            (
+                one["rule"],
+                one["deadline"],
+                one["week"],
+                one["due"],
+                one["missed"],
+                "" if one["share"] is None else f"{one['share']:.1%}",
+                ", ".join(one["datasets"]),
+            )
+            for one in msgspec.json.decode(body)["weeks"]
+        ],
+        empty="No rule that holds declares a deadline: write `by:` or `within:` beside `when: late`.",
+    )
+
+
 def _texts(files: list[Path]) -> list[dict[str, str]]:
     return [{"name": str(file), "text": declared_text.read_text(file)} for file in files]
 

@@ -25,6 +25,9 @@ class LeasedMessage(NamedTuple):
 async def lease(connection: Connection, owner: uuid.UUID, seconds: float, limit: int) -> list[LeasedMessage]:
     """Take messages that are due. What is needed no more is dropped first."""
     queries = sqlfile.load(_QUERIES)
+    (is_due,) = await queries["due"].one(connection)
+    if not is_due:
+        return []
     await queries["drop_needless"].exec(connection)
     rows = await queries["lease"].many(connection, owner=owner, seconds=seconds, limit=limit)
     return [LeasedMessage(*row) for row in rows]

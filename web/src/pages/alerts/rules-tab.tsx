@@ -1,10 +1,41 @@
 import { useAsk } from "../../api/queries.ts";
+import { percent } from "../../format.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Empty } from "../../parts/message.tsx";
 import { Section } from "../../parts/page.tsx";
 import { Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
 import { eventWords } from "./alert-state.tsx";
+
+/** The deadlines that rules declare, week by week. */
+function Sla() {
+  const sla = useAsk("/api/v2/rules/sla");
+  if (!sla.data?.weeks.length) return null;
+  return (
+    <Section title="Deadlines by week">
+      <Table
+        label="Deadlines by week"
+        rows={sla.data.weeks}
+        keyOf={(one) => `${one.rule} ${one.week}`}
+        columns={[
+          { id: "rule", header: "Rule", wide: true, value: (one) => one.rule, cell: (one) => one.rule },
+          { id: "week", header: "Week of", value: (one) => one.week, cell: (one) => one.week },
+          { id: "due", header: "Due", number: true, value: (one) => one.due, cell: (one) => one.due },
+          { id: "missed", header: "Missed", number: true, value: (one) => one.missed, cell: (one) => one.missed },
+          { id: "met", header: "Met", number: true, value: (one) => one.share, cell: (one) => percent(one.share) },
+          {
+            id: "by",
+            header: "Missed most by",
+            minor: true,
+            value: (one) => one.datasets.join(" "),
+            cell: (one) => one.datasets.join(", "),
+          },
+        ]}
+        empty={null}
+      />
+    </Section>
+  );
+}
 
 export function RulesTab() {
   const held = useAsk("/api/v2/rules");
@@ -61,6 +92,7 @@ export function RulesTab() {
               </Empty>
             }
           />
+          <Sla />
           {files.map((file) => (
             <Section key={file.name} title={file.name}>
               <pre className="code">{file.text}</pre>

@@ -1,3 +1,9 @@
+-- name: due :one
+-- True if a message is to be sent or dropped. An update of no row would tell pages of a change, too.
+select exists (select from alert_messages w join alerts a on a.id = w.alert_id
+  where w.state = 'waiting' and w.due_at <= clock_timestamp() and (w.lease_until is null or w.lease_until < clock_timestamp())
+    and (a.muted_until is null or a.muted_until <= clock_timestamp()))
+
 -- name: drop_needless :exec
 -- Escalations of what is over or acknowledged are needed no more.
 update alert_messages m set state = 'dropped' from alerts a

@@ -1,5 +1,6 @@
 """`/api/v2/rules`: rules of alerts: those that hold, new versions, and a try on the past."""
 
+import datetime as dt
 from typing import Annotated, Any
 
 import msgspec
@@ -8,12 +9,14 @@ from litestar.datastructures import State
 from litestar.params import JSONBody, PathParameter
 
 from headwater.answer.alerts import rules as answers
+from headwater.answer.alerts import sla
 from headwater.api.alerting import dead_letters
 from headwater.api.authors import As, author
-from headwater.api.routes.v2.parameters import numbered
+from headwater.api.routes.v2.parameters import Time, numbered
 from headwater.entities.alerts.rules import RuleFile, read_rules
 from headwater.intake.alerts import rules as writes
 from headwater.intake.people.audit import Change
+from headwater.model.moments import aware
 
 
 class WantedRuleFiles(msgspec.Struct, forbid_unknown_fields=True):
@@ -48,6 +51,12 @@ async def show_rule_version(
     return RuleVersionFiles(number, await answers.version(state.database, number))
 
 
+@get("/rules/sla")
+async def show_sla(state: State, since: Time = None) -> sla.Sla:
+    """Return how the deadlines that rules declare were met, week by week; by default of the last eight weeks."""
+    return await sla.sla(state.database, aware(since) or dt.datetime.now(dt.UTC) - dt.timedelta(weeks=8))
+
+
 @put("/rules", status_code=200)
 async def apply_rules(
     request: Request[Any, Any, Any], state: State, data: JSONBody[WantedRuleFiles], as_: As = None
@@ -74,4 +83,4 @@ async def try_rules(state: State, data: JSONBody[answers.TestQuestion]) -> answe
     return await answers.try_rules(state.database, data, await dead_letters(state.settings))
 
 
-handlers = [show_rules, show_rule_version, apply_rules, check_rules, try_rules]
+handlers = [show_rules, show_sla, show_rule_version, apply_rules, check_rules, try_rules]
