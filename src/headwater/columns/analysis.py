@@ -219,7 +219,7 @@ def _statement(
     rule: Rules,
     catalog: Catalog,
     session: Session,
-    values: dict[str, form.Told],
+    values: dict[str, form.VariableColumns],
     holes: _Holes,
 ) -> Statement:
     lowered = ladder.read(piece.text, piece.tokens, parser, rule)
@@ -246,7 +246,7 @@ def _statement(
     return _put_together(told, lowered, piece, index)
 
 
-def _assign(values: dict[str, form.Told], names: tuple[str, ...], flow: Flow) -> None:
+def _assign(values: dict[str, form.VariableColumns], names: tuple[str, ...], flow: Flow) -> None:
     """Add a query's outputs to what the variables may already hold: which branch runs is not known."""
     rows = [(one.table, one.field, one.kinds, one.path) for one in flow.rows]
     columns = [
@@ -260,13 +260,13 @@ def _assign(values: dict[str, form.Told], names: tuple[str, ...], flow: Flow) ->
         values[name] = _both(values.get(name, []), given)
 
 
-def _lose(values: dict[str, form.Told], name: str, reason: str) -> None:
+def _lose(values: dict[str, form.VariableColumns], name: str, reason: str) -> None:
     """Add to what a variable may hold what is not known, in each of its columns."""
-    unknown: form.Told = [(column, [((), reason, 0, "")]) for column, _ in values.get(name, [])]
+    unknown: form.VariableColumns = [(column, [((), reason, 0, "")]) for column, _ in values.get(name, [])]
     values[name] = _both(values.get(name, []), [*unknown, ("*", [((), reason, 0, "")])])
 
 
-def _both(some: form.Told, others: form.Told) -> form.Told:
+def _both(some: form.VariableColumns, others: form.VariableColumns) -> form.VariableColumns:
     merged = {name: list(inputs) for name, inputs in some}
     for name, inputs in others:
         known = merged.setdefault(name, [])

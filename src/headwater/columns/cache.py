@@ -35,7 +35,7 @@ _Where = tuple[bytes, str, str, tuple[str, ...], frozenset[str], bool, Conventio
 _State = tuple[
     str, str, tuple[str, ...], frozenset[str], bool, Conventions,
     dict[TableName, Schema], frozenset[TableName], frozenset[TableName], frozenset[TableName], dict[str, tuple[str, ...]],
-    dict[str, form.Told],
+    dict[str, form.VariableColumns],
 ]  # fmt: skip
 
 

@@ -308,7 +308,7 @@ class SessionForm(_Node):
 Form = QueryForm | WriteForm | UpdateForm | SeveralForm | ChangeForm | SessionForm
 
 
-Told = list[tuple[str, list[tuple[Parts, str, int, str]]]]
+VariableColumns = list[tuple[str, list[tuple[Parts, str, int, str]]]]
 """A variable's columns (one, or those of a record), each with its inputs: (table, field, kinds, path). No table: an input that is not known,
 and why in place of its field."""
 
@@ -329,7 +329,7 @@ class Lowered(msgspec.Struct, array_like=True, gc=False):
     spelling: dict[str, str] = {}
     warnings: list[str] = []
     variables: list[str] = []
-    values: dict[str, Told] = {}
+    values: dict[str, VariableColumns] = {}
     holes: dict[str, str] = {}
     stands: dict[str, str] = {}
     reading: str = "full"

@@ -68,7 +68,7 @@ class Session:
         self.dropped: set[TableName] = set()
         self.types: dict[str, tuple[str, ...]] = {}
         """The fields of composite types that statements made."""
-        self.values: dict[str, form.Told] = {}
+        self.values: dict[str, form.VariableColumns] = {}
         """The contents of the session's own variables (Snowflake's `$x`, MySQL's `@x`) that queries gave a value."""
         self.forgotten: set[TableName] = set()
         """Tables whose columns a statement changed in a way that is not known: what the catalog has of them is old."""

@@ -1,4 +1,4 @@
-// What rules told, to whom; the rules that hold; and the channels that messages go to.
+// Alerts that rules raised, and whom they reached; the rules that hold; and the channels that messages go to.
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { Page } from "../../parts/page.tsx";
 import { AlertsTab } from "./alerts-tab.tsx";
@@ -6,7 +6,7 @@ import { ChannelsTab } from "./channels-tab.tsx";
 import { RulesTab } from "./rules-tab.tsx";
 
 const TABS: readonly [key: string, word: string, tab: () => React.ReactNode][] = [
-  ["told", "Told", AlertsTab],
+  ["alerts", "Alerts", AlertsTab],
   ["rules", "Rules", RulesTab],
   ["channels", "Channels", ChannelsTab],
 ];
@@ -19,14 +19,14 @@ export function AlertsPage() {
   return (
     <Page
       title="Alerts"
-      lede="What the rules watch, each under its first cause, and the people who were told. Rules are YAML files that `headwater rules apply` brings here."
+      lede="What rules noticed, under its first cause, and the people it was sent to."
       tabs={
         <nav className="tabs" aria-label="Alerts">
           {TABS.map(([one, word]) => (
             <Link
               key={one}
               to="/alerting/{-$tab}"
-              params={{ tab: one === "told" ? undefined : one }}
+              params={{ tab: one === "alerts" ? undefined : one }}
               className={`tab${one === key ? " is-on" : ""}`}
               aria-current={one === key ? "page" : undefined}
             >

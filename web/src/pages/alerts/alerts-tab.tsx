@@ -65,8 +65,8 @@ export function AlertsTab() {
               },
             ]}
             empty={
-              <Empty title="Nothing was told yet" command="headwater rules test FILE --since 28d">
-                Rules say who must know of what. This command shows what a file of rules would have told.
+              <Empty title="No alert was raised yet" command="headwater rules test FILE --since 28d">
+                Rules say who is to know of what. This command shows the alerts that a file of rules would have raised.
               </Empty>
             }
           />

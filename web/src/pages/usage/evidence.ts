@@ -1,34 +1,34 @@
 // The evidence of an advice to remove a dataset, in words. Headwater's own reader of logs sends JSON; others may send any text.
 import { count, exact, money, percent, plural } from "../../format.ts";
 
-type Told = Record<string, unknown>;
+type Evidence = Record<string, unknown>;
 
-const numberOf = (told: Told, key: string) => {
-  const value = told[key];
+const numberOf = (evidence: Evidence, key: string) => {
+  const value = evidence[key];
   return value === null || value === undefined || !Number.isFinite(Number(value)) ? null : Number(value);
 };
-const textOf = (told: Told, key: string) => (typeof told[key] === "string" ? told[key] : null);
+const textOf = (evidence: Evidence, key: string) => (typeof evidence[key] === "string" ? evidence[key] : null);
 
 /** One phrase for each thing that the log tells; a text that is no JSON is its own one phrase. */
-export function phrasesOf(evidence: string): string[] {
-  let told: Told;
+export function phrasesOf(text: string): string[] {
+  let evidence: Evidence;
   try {
-    const value: unknown = JSON.parse(evidence);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return [evidence];
-    told = value as Told;
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return [text];
+    evidence = value as Evidence;
   } catch {
-    return evidence ? [evidence] : [];
+    return text ? [text] : [];
   }
   const [days, writes, pipelines, feeds] = ["log_days", "writes", "pipeline_reads", "feeds"].map((key) =>
-    numberOf(told, key),
+    numberOf(evidence, key),
   );
-  const first = textOf(told, "feeds_first");
-  const read = textOf(told, "last_read_at");
-  const by = textOf(told, "last_read_by");
-  const hidden = numberOf(told, "hidden");
-  const seen = textOf(told, "first_seen_at");
-  const written = textOf(told, "last_written_at");
-  const storage = numberOf(told, "money_storage");
+  const first = textOf(evidence, "feeds_first");
+  const read = textOf(evidence, "last_read_at");
+  const by = textOf(evidence, "last_read_by");
+  const hidden = numberOf(evidence, "hidden");
+  const seen = textOf(evidence, "first_seen_at");
+  const written = textOf(evidence, "last_written_at");
+  const storage = numberOf(evidence, "money_storage");
   const phrases = [
     days !== null && `${plural(days!, "day")} of log`,
     read ? `last read ${exact(read)}${by ? ` by ${by}` : ""}` : "no read but to write others",
