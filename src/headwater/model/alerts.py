@@ -9,7 +9,7 @@ import msgspec
 from headwater.model.troubles import Trouble
 
 
-class ToldBefore(msgspec.Struct, frozen=True):
+class AlertHistory(msgspec.Struct, frozen=True):
     """The troubles that were told before, by id, and the times at which those of each (event, subject) began."""
 
     ids: frozenset[uuid.UUID] = frozenset()

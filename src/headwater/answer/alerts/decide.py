@@ -20,7 +20,7 @@ from headwater.answer.alerts.traits import load_contacts, load_traits
 from headwater.entities.alerts.deciding import ActiveRule, Match, match, plan
 from headwater.entities.alerts.rules import DOWNSTREAM, MEASURED, Rule
 from headwater.entities.alerts.selectors import selects
-from headwater.model.alerts import Alert, ToldBefore
+from headwater.model.alerts import Alert, AlertHistory
 from headwater.model.troubles import Trouble, Window
 from headwater.store.database import Connection, Database
 
@@ -45,7 +45,7 @@ async def decide(
     rules: Sequence[ActiveRule],
     people: dict[str, tuple[str, ...]],
     window: Window,
-    known: ToldBefore,
+    known: AlertHistory,
     *,
     now: dt.datetime | None,
     others: Iterable[Trouble] = (),
@@ -80,7 +80,7 @@ def _addressed(rule: Rule) -> set[str]:
 
 
 async def _match(
-    database: Database, rules: Sequence[ActiveRule], troubles: Sequence[Trouble], known: ToldBefore
+    database: Database, rules: Sequence[ActiveRule], troubles: Sequence[Trouble], known: AlertHistory
 ) -> list[Match]:
     if not troubles:
         return []

@@ -10,7 +10,7 @@ from headwater.answer.alerts.decide import decide
 from headwater.entities.alerts.deciding import ActiveRule, active_rules
 from headwater.entities.alerts.rules import RuleFile, RuleSet, read_rules
 from headwater.errors import InvalidRules
-from headwater.model.alerts import Alert, ToldBefore
+from headwater.model.alerts import Alert, AlertHistory
 from headwater.model.troubles import Trouble, Window
 from headwater.store.alerts import applied_rules as store
 from headwater.store.alerts import endings as ending_store
@@ -68,7 +68,7 @@ async def look(
     held: Sequence[ActiveRule],
     people: dict[str, tuple[str, ...]],
     window: Window,
-    known: ToldBefore,
+    known: AlertHistory,
     *,
     late_since: dt.datetime,
     measured: bool,

@@ -11,7 +11,7 @@ from headwater.answer.alerts.live import Rulebook
 from headwater.entities.alerts.deciding import ActiveRule
 from headwater.entities.alerts.rules import RuleFile, read_rules
 from headwater.errors import InvalidQuestion, InvalidRules, NotFound
-from headwater.model.alerts import ToldBefore
+from headwater.model.alerts import AlertHistory
 from headwater.model.troubles import Trouble, Window
 from headwater.store.alerts import alerts as alert_store
 from headwater.store.alerts import applied_rules as store
@@ -152,7 +152,7 @@ async def try_rules(database: Database, question: TestQuestion, others: Sequence
             held = await Rulebook().load(connection)
             active, people = tuple(ActiveRule(one.rule, since) for one in held.rules), held.people
         before = await alert_store.load_told(connection, since)
-    found = await decide(database, active, people, Window(since, until), ToldBefore(), now=None, others=others)
+    found = await decide(database, active, people, Window(since, until), AlertHistory(), now=None, others=others)
     alerts = []
     for one in sorted(found, key=lambda one: (one.cause.since, one.cause.id)):
         members = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -186,6 +187,7 @@ def _texts(files: list[Path]) -> list[dict[str, str]]:
 
 
 def _show_tested(found: dict[str, Any]) -> None:
+    alike = Counter(label for label, _ in {(one["label"], one["subject"]) for one in found["alerts"]})
     output.table(
         ("since (UTC)", "until (UTC)", "event", "object", "tells", "by rules", "to"),
         [
@@ -193,7 +195,7 @@ def _show_tested(found: dict[str, Any]) -> None:
                 output.moment(one["since"]),
                 output.moment(one["until"]),
                 one["event"].replace("_", " "),
-                one["label"],
+                one["label"] if alike[one["label"]] == 1 else one["subject"].partition(":")[2],
                 output.counted(len(one["members"]), "object"),
                 ", ".join(sorted({rule for each in one["members"] for rule in each["rules"]})),
                 ", ".join(_address(each) for each in one["messages"]) or "no address",

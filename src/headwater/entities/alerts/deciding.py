@@ -9,7 +9,7 @@ import msgspec
 
 from headwater.entities.alerts.rules import CHANNEL, DOWNSTREAM, OWNER, TEAM, Rule, RuleSet
 from headwater.entities.alerts.selectors import Traits, selects
-from headwater.model.alerts import Alert, PlannedMessage, ToldBefore, WatchedTrouble
+from headwater.model.alerts import Alert, AlertHistory, PlannedMessage, WatchedTrouble
 from headwater.model.troubles import Trouble
 
 _SECOND: Final = dt.timedelta(seconds=1)
@@ -39,7 +39,7 @@ class Contacts(msgspec.Struct, frozen=True):
 
 
 def match(
-    rules: Sequence[ActiveRule], troubles: Iterable[Trouble], traits: Mapping[str, Traits], known: ToldBefore
+    rules: Sequence[ActiveRule], troubles: Iterable[Trouble], traits: Mapping[str, Traits], known: AlertHistory
 ) -> list[Match]:
     """Return the troubles that a rule tells and that were not told before, in the order in which they began."""
     times = {key: list(some) for key, some in known.times.items()}

@@ -19,7 +19,7 @@ _NAMED: Final = 10
 _COLOURS: Final = {"info": "good", "warning": "warning", "error": "attention", "critical": "attention"}
 
 
-class ToldTrouble(msgspec.Struct, frozen=True):
+class TroubleText(msgspec.Struct, frozen=True):
     """A trouble in a message."""
 
     event: str
@@ -42,8 +42,8 @@ class AlertText(msgspec.Struct, frozen=True):
     rule: str
     severity: str
     stage: int
-    cause: ToldTrouble
-    hit: tuple[ToldTrouble, ...]
+    cause: TroubleText
+    hit: tuple[TroubleText, ...]
     url: str | None
 
     @property
@@ -172,7 +172,7 @@ def webhook(told: AlertText) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _plain(one: ToldTrouble) -> dict[str, Any]:
+def _plain(one: TroubleText) -> dict[str, Any]:
     return {
         "event": one.event, "subject": one.subject, "label": one.label, "since": one.since.isoformat(),
         "until": one.until.isoformat() if one.until else None, "text": one.text, "look": one.look,
@@ -185,7 +185,7 @@ KINDS: Final = ("slack", "teams", "pagerduty", "webhook")
 
 
 def alert_text(
-    id_: str, rule: str, severity: str, stage: int, cause: ToldTrouble, members: Sequence[ToldTrouble], url: str | None
+    id_: str, rule: str, severity: str, stage: int, cause: TroubleText, members: Sequence[TroubleText], url: str | None
 ) -> AlertText:
     """Put an alert into words. Members that are the cause itself are not hit by it."""
     hit = tuple(one for one in members if (one.event, one.subject) != (cause.event, cause.subject))

@@ -16,7 +16,7 @@ from headwater import telemetry
 from headwater.errors import HeadwaterError
 from headwater.intake.alerts.sender import Sender
 from headwater.intake.privacy.policies import record_violations
-from headwater.model.alerts import Alert, ToldBefore
+from headwater.model.alerts import Alert, AlertHistory
 from headwater.model.troubles import Window
 from headwater.store.alerts import alerts as store
 from headwater.store.alerts.alerts import OpenMember
@@ -39,7 +39,7 @@ class Question(msgspec.Struct, frozen=True):
     window: Window
     late_since: dt.datetime
     measured: bool
-    known: ToldBefore
+    known: AlertHistory
 
 
 class Answers(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ import msgspec
 
 from headwater import telemetry
 from headwater.client.retries import pause
-from headwater.entities.alerts.messages import SHAPES, ToldTrouble, alert_text
+from headwater.entities.alerts.messages import SHAPES, TroubleText, alert_text
 from headwater.entities.alerts.rules import CHANNEL
 from headwater.errors import DatabaseUnavailable
 from headwater.intake.alerts.sending import Receiver, SendOutcome
@@ -114,5 +114,5 @@ class Sender:
                 await channel_store.outcome(connection, where, outcome.error)
 
 
-def _trouble_text(one: StoredAlert | Member) -> ToldTrouble:
-    return ToldTrouble(one.event, one.subject, one.label, one.since, one.until, one.text, one.look)
+def _trouble_text(one: StoredAlert | Member) -> TroubleText:
+    return TroubleText(one.event, one.subject, one.label, one.since, one.until, one.text, one.look)

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from headwater.entities.alerts.messages import SHAPES, ToldTrouble, alert_text
+from headwater.entities.alerts.messages import SHAPES, TroubleText, alert_text
 from headwater.errors import HeadwaterError
 from headwater.intake.listeners.destinations import signature
 from headwater.intake.listeners.networks import Outbound
@@ -49,7 +49,7 @@ class Receiver:
     def ping(self, channel: StoredChannel) -> SendOutcome:
         """Send a test message to a channel."""
         at = dt.datetime.now(dt.UTC)
-        cause = ToldTrouble(
+        cause = TroubleText(
             "first_seen",
             "channel:test",
             "this test",

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from headwater.model.alerts import Alert, ToldBefore
+from headwater.model.alerts import Alert, AlertHistory
 from headwater.model.troubles import LASTING
 from headwater.store import sqlfile
 from headwater.store.database import Connection
@@ -88,13 +88,13 @@ async def state(connection: Connection) -> tuple[dt.datetime, dt.datetime, str |
     return looked, until, trouble
 
 
-async def load_told(connection: Connection, since: dt.datetime) -> ToldBefore:
+async def load_told(connection: Connection, since: dt.datetime) -> AlertHistory:
     """Return the troubles told that began since a time."""
     rows = await sqlfile.load(_QUERIES)["known"].many(connection, since=since)
     times: dict[tuple[str, str], list[dt.datetime]] = {}
     for _, event, subject, at in rows:
         times.setdefault((event, subject), []).append(at)
-    return ToldBefore(frozenset(row[0] for row in rows), {key: tuple(some) for key, some in times.items()})
+    return AlertHistory(frozenset(row[0] for row in rows), {key: tuple(some) for key, some in times.items()})
 
 
 async def add(connection: Connection, alert: Alert) -> tuple[int, int]:
