@@ -12,6 +12,7 @@ from headwater.entities.alerts.deciding import ActiveRule
 from headwater.entities.alerts.rules import RuleFile, read_rules
 from headwater.errors import InvalidQuestion, InvalidRules, NotFound
 from headwater.model.alerts import AlertHistory
+from headwater.model.moments import aware
 from headwater.model.troubles import Trouble, Window
 from headwater.store.alerts import alerts as alert_store
 from headwater.store.alerts import applied_rules as store
@@ -141,7 +142,7 @@ async def version(database: Database, number: int) -> list[RuleFile]:
 
 async def try_rules(database: Database, question: TestQuestion, others: Sequence[Trouble]) -> TestedRules:
     """Return what rules would have told of the past. Raises InvalidRules, and InvalidQuestion for times out of order."""
-    since, until = _aware(question.since), _aware(question.until or dt.datetime.now(dt.UTC))
+    since, until = aware(question.since), aware(question.until or dt.datetime.now(dt.UTC))
     if not since < until or until - since > _LONGEST:
         raise InvalidQuestion("since must be before until, by at most 400 days", parameter="since")
     async with database.snapshot() as connection:
@@ -178,7 +179,3 @@ def _view(active: ActiveRule) -> RuleView:
     rule = active.rule
     of, but = [str(one) for one in rule.of], [str(one) for one in rule.but]
     return RuleView(rule.name, rule.file, rule.line, list(rule.when), of, but, list(rule.to), active.since)
-
-
-def _aware(moment: dt.datetime) -> dt.datetime:
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
