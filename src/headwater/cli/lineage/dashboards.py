@@ -17,7 +17,7 @@ def dashboards(
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List dashboards, charts and questions of BI tools, with the datasets that each shows and whom to ask.
+    """List dashboards of BI tools, with what each shows and whom to ask.
 
     Examples:
 
