@@ -313,3 +313,17 @@ def test_it_stops_although_a_cancelled_query_raises_an_error(database: Database,
             await alerter.stop()
 
     run(work())
+
+
+def test_a_server_without_a_mail_server_leaves_mails_to_the_others(
+    database: Database, run: Any, mail: Mailbox, receiver: Receiver
+) -> None:
+    add(database, run, "slack", f"{receiver.url}/hook")
+    apply(database, run, "rules:\n  - {name: f, when: failed, to: [ops@example.com, 'channel:ops'], settle: 0}\n")
+    without = Server(database, run, None)
+    fail(database, run)
+    without.look()
+    assert without.send() == 1
+    assert len(receiver.requests) == 1
+    assert Server(database, run, mail.url).send() == 1
+    assert mail.to() == ["ops@example.com"]

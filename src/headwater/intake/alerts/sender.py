@@ -41,7 +41,9 @@ class Sender:
     async def send_due(self) -> int:
         """Send what is due, each once; return how many messages were tried."""
         async with self._database.transaction() as connection:
-            leased = await store.lease(connection, self.owner, self._lease_seconds, _AT_ONCE)
+            leased = await store.lease(
+                connection, self.owner, self._lease_seconds, _AT_ONCE, mail=self._receiver.sends_mail
+            )
             bodies = await self._bodies(connection, leased)
             channels = {one.name: one for one in await channel_store.all_channels(connection)} if leased else {}
         outcomes = await asyncio.gather(*(self._send(one, bodies[one.id], channels) for one in leased))

@@ -46,6 +46,11 @@ class Receiver:
     def __init__(self, outbound: Outbound, mail: MailServer | None, seconds: float) -> None:
         self._outbound, self._mail, self._seconds = outbound, mail, seconds
 
+    @property
+    def sends_mail(self) -> bool:
+        """True if it has a mail server; without one, mails are left to servers that have."""
+        return self._mail is not None
+
     def ping(self, channel: StoredChannel) -> SendOutcome:
         """Send a test message to a channel."""
         at = dt.datetime.now(dt.UTC)

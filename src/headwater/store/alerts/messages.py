@@ -22,14 +22,16 @@ class LeasedMessage(NamedTuple):
     body: str | None
 
 
-async def lease(connection: Connection, owner: uuid.UUID, seconds: float, limit: int) -> list[LeasedMessage]:
-    """Take messages that are due. What is needed no more is dropped first."""
+async def lease(
+    connection: Connection, owner: uuid.UUID, seconds: float, limit: int, *, mail: bool
+) -> list[LeasedMessage]:
+    """Take messages that are due; mails only if `mail`. What is needed no more is dropped first."""
     queries = sqlfile.load(_QUERIES)
-    (is_due,) = await queries["due"].one(connection)
+    (is_due,) = await queries["due"].one(connection, mail=mail)
     if not is_due:
         return []
     await queries["drop_needless"].exec(connection)
-    rows = await queries["lease"].many(connection, owner=owner, seconds=seconds, limit=limit)
+    rows = await queries["lease"].many(connection, owner=owner, seconds=seconds, limit=limit, mail=mail)
     return [LeasedMessage(*row) for row in rows]
 
 

@@ -2,7 +2,7 @@
 -- True if a message is to be sent or dropped. An update of no row would tell pages of a change, too.
 select exists (select from alert_messages w join alerts a on a.id = w.alert_id
   where w.state = 'waiting' and w.due_at <= clock_timestamp() and (w.lease_until is null or w.lease_until < clock_timestamp())
-    and (a.muted_until is null or a.muted_until <= clock_timestamp()))
+    and (a.muted_until is null or a.muted_until <= clock_timestamp()) and (%(mail)s or w.address like 'channel:%%'))
 
 -- name: drop_needless :exec
 -- Escalations of what is over or acknowledged are needed no more.
@@ -15,7 +15,7 @@ update alert_messages m set lease_owner = %(owner)s, lease_until = clock_timesta
 where m.id in (
   select w.id from alert_messages w join alerts a on a.id = w.alert_id
   where w.state = 'waiting' and w.due_at <= clock_timestamp() and (w.lease_until is null or w.lease_until < clock_timestamp())
-    and (a.muted_until is null or a.muted_until <= clock_timestamp())
+    and (a.muted_until is null or a.muted_until <= clock_timestamp()) and (%(mail)s or w.address like 'channel:%%')
   order by w.due_at, w.id limit %(limit)s for update of w skip locked)
 returning m.id, m.alert_id, m.rule, m.stage, m.address, m.severity, m.attempts, m.body::text
 
