@@ -216,15 +216,17 @@ class Worker:
         if one.lost:
             self._over(one, ItemEvent(What.lost, item, one.run))
             return True
-        if one.watched or (one.stopped and outcome.failed):
+        now = time.monotonic()
+        one.ended_at = one.ended_at or now
+        late = now >= one.ended_at + outcome.reports_within
+        # What another worker began and this one watched is run again only once its report can no longer come.
+        if (one.stopped and outcome.failed) or (one.watched and (one.stopped or outcome.failed or late)):
             self._plan.give_back(item)
             self._over(one, ItemEvent(What.again, item, one.run))
             return True
-        now = time.monotonic()
-        one.ended_at = one.ended_at or now
         if now < one.ask_at:
             return False
-        settled = outcome.failed or one.stopped or now >= one.ended_at + outcome.reports_within
+        settled = not one.watched and (outcome.failed or one.stopped or late)
         ended = self._plan.end(item, failed=outcome.failed, run=outcome.run, note=outcome.note, settled=settled)
         if ended is not None and ended.item == "running":
             one.ask_at = now + 1.0

@@ -43,6 +43,7 @@ class Scheduler:
         self.asked: list[str] = []
         self.fails: set[str] = set()
         self.silent = False
+        self.reports_after = 0.0
 
     def there(self, dag: str, run: str, start: str, end: str | None, state: str = "success") -> None:
         """A run from before; without an end it has a date and no interval."""
@@ -93,7 +94,10 @@ class Scheduler:
             self.tasks[dag, run] = known["state"] = "failed" if failed else "success"
             self.made[f"{dag} {self.period(known)}"] += 1
             if not failed and not self.silent:
-                self.report(known)
+                if self.reports_after:
+                    threading.Timer(self.reports_after, self.report, (known,)).start()
+                else:
+                    self.report(known)
         return {"dag_id": dag, "dag_run_id": run, "task_id": "make", "state": self.tasks[dag, run]}
 
     def period(self, run: Any) -> str:
@@ -214,6 +218,27 @@ def test_killed_at_any_step(
     assert killed >= (0 if step == "give_back" else 1)
     assert airflow.made == ONCE
     assert place_.wrong() == []
+
+
+def test_what_a_killed_worker_began_is_not_made_again_while_its_report_may_come(
+    place_: Place, scheduler: tuple[Scheduler, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    airflow, url = scheduler
+    airflow.there("weather", "w23", "2024-03-06T23:00:00Z", "2024-03-07T00:00:00Z")
+    airflow.reports_after = 1.0
+    plan = place_.plan(incident=place_.incident("2024-03-06T23"))
+    clear = Airflow.clear
+
+    def cleared_and_killed(*words: Any, **more: Any) -> Any:
+        clear(*words, **more)
+        monkeypatch.setattr(Airflow, "clear", clear)
+        raise Killed
+
+    monkeypatch.setattr(Airflow, "clear", cleared_and_killed)
+    with pytest.raises(Killed):
+        worker(place_, url, plan).run_items()
+    assert worker(place_, url, plan).run_items() == "done"
+    assert airflow.made == ONCE
 
 
 @pytest.mark.parametrize("arrives", [True, False])
