@@ -85,10 +85,10 @@ def prints(url: str) -> dict[str, str]:
                 tables = await connection.execute(
                     "select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition"
                 )
-                # A rebuild counts itself in server_state, and reports itself to pages in latest_changes. How far the status feed has come changes
-                # by itself, when the server next looks.
+                # A rebuild counts itself in server_state, and reports itself to pages in latest_changes. How far the status feed and the alerts
+                # have come changes by itself, when the server next looks.
                 for (table,) in await tables.fetchall():
-                    if table not in {*TABLES, "server_state", "latest_changes", "status_feed"}:
+                    if table not in {*TABLES, "server_state", "latest_changes", "status_feed", "alert_state"}:
                         rows = await connection.execute(
                             f"select md5(string_agg(t::text, '|' order by t::text)) from {table} t"
                         )  # type: ignore[arg-type]
