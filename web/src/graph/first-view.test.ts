@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { heldView, openingView } from "./first-view.ts";
+import { heldView, openingView, viewOfFewer } from "./first-view.ts";
 import type { Scene } from "./scene.ts";
 
 /** Cards of 200 × 50 at these places, in a drawing of this size. */
@@ -39,4 +39,17 @@ test("what was in view before stands where it stood; the first that is in both c
   expect(300 * held.k + held.y).toBe(100 * view.k + view.y);
   expect(heldView(view, before, after, ["a", null])).toBeNull();
   expect(heldView(view, null, after, ["b"])).toBeNull();
+});
+
+test("a drawing of fewer nodes that would be out of sight is shown as a whole; one in sight, or of more, stays", () => {
+  const before = scene({ a: [0, 0], b: [300, 0], c: [600, 0] }, "a");
+  const fewer = scene({ a: [0, 0], b: [300, 0] }, "a", 500, 50);
+  const away = { k: 0.8, x: 900, y: 100 };
+  expect(viewOfFewer(away, before, fewer, ROOM).x).toBeLessThan(500);
+  const inSight = { k: 0.8, x: 100, y: 100 };
+  expect(viewOfFewer(inSight, before, fewer, ROOM)).toEqual(inSight);
+  expect(viewOfFewer(away, fewer, before, ROOM)).toEqual(away);
+  // What has no room at this zoom stays where the reader looks.
+  const large = scene({ a: [0, 0], b: [9000, 0] }, "a", 9200, 50);
+  expect(viewOfFewer(away, before, large, ROOM)).toEqual(away);
 });

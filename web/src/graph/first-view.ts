@@ -28,3 +28,13 @@ export function heldView(
   const is = boxOf(scene, scene.index.get(anchor)!);
   return { k: view.k, x: view.x + (was.x - is.x) * view.k, y: view.y + (was.y - is.y) * view.k };
 }
+
+/** A drawing that lost nodes, and of which a part would be out of sight though the whole has room at no smaller a zoom, is fitted. */
+export function viewOfFewer(kept: View, before: Scene, scene: Scene, { width, height }: Room): View {
+  const { layout } = scene;
+  const inSight =
+    kept.x >= 0 && kept.y >= 0 && kept.x + layout.width * kept.k <= width && kept.y + layout.height * kept.k <= height;
+  if (inSight || scene.cards.length >= before.cards.length) return kept;
+  const whole = fit({ x: 0, y: 0, width: layout.width, height: layout.height }, width, height);
+  return whole.k >= kept.k ? whole : kept;
+}

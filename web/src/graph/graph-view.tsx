@@ -14,7 +14,7 @@ import "./graph.css";
 import { type CardActions, cardElementId, NodeCard } from "./card.tsx";
 import { Legend } from "./legend.tsx";
 import { GraphMap } from "./graph-map.tsx";
-import { heldView, openingView } from "./first-view.ts";
+import { heldView, openingView, viewOfFewer } from "./first-view.ts";
 import { MINIMAP, MINIMAP_ABOVE, paintMinimap } from "./minimap.ts";
 import type { ColumnLink, FieldRef, Graph, Side } from "./model.ts";
 import { type Arrow, neighbour } from "./neighbour.ts";
@@ -170,7 +170,8 @@ export function GraphView(props: GraphViewProps) {
     const { width, height } = size.current;
     const candidates = [held.current, latest.current.selected, scene.graph.root, before?.graph.root];
     held.current = null;
-    const kept = heldView(viewport.view.current, before, scene, candidates);
+    const stays = heldView(viewport.view.current, before, scene, candidates);
+    const kept = before && stays ? viewOfFewer(stays, before, scene, size.current) : stays;
     viewport.go(kept ?? openingView(scene, size.current, latest.current.openAbove ?? CARD_ZOOM));
     const root = scene.index.get(scene.graph.root);
     if (kept && before?.graph.root !== scene.graph.root && root !== undefined)
