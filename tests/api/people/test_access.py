@@ -95,8 +95,9 @@ def test_every_route_is_guarded_unless_it_says_anyone(served: Any) -> None:
             for method in handler.http_methods:
                 if method != "OPTIONS" and server.ask(method, path).status_code != 401:
                     public.add(f"{method} {route.path}")
+    # A badge is for pages without a key; there is none (404) unless the settings allow it.
     assert public == {
-        "GET /", "GET /{path:path}", "GET /healthz", "GET /readyz",
+        "GET /", "GET /{path:path}", "GET /healthz", "GET /readyz", "GET /badge/{name:str}",
         "POST /auth/key", "GET /auth/login", "GET /auth/callback", "GET /auth/logout", "POST /auth/logout",
     }  # fmt: skip
 
