@@ -40,4 +40,5 @@ def test_a_walk_reads_the_rows_of_the_nodes_it_meets(database: Database, run: An
 
     met, rows = run(read())
     assert met == 1
-    assert rows < 100
+    # Of 40,000 rows: how many of its own it reads twice depends on the plan.
+    assert rows < 1000

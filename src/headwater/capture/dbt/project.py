@@ -81,16 +81,18 @@ def dialect_of(adapter: str) -> str:
     return name
 
 
-def read_compiled(path: Path, root: Path, shown: str, dialect: str = "") -> DbtProject:
+def read_compiled(path: Path, root: Path, shown: str, dialect: str = "", *, as_written: bool = False) -> DbtProject:
     """Read a project by its manifest `path`. `root`: the project's folder, for the headers of seeds. `shown`: the folder as errors call it.
 
-    `dialect`: instead of the adapter's. Raises InvalidQuestion where the manifest cannot be read; one node that cannot is a problem.
+    `dialect`: instead of the adapter's. `as_written`: read incremental models from their files, so that two readings differ only where these
+    do; else as dbt compiled them, which is what ran. Raises InvalidQuestion where the manifest cannot be read; one node that cannot is a problem.
     """
-    return _Reader(read_manifest(path), path, root, shown, dialect).result()
+    return _Reader(read_manifest(path), path, root, shown, dialect, as_written).result()
 
 
 class _Reader:
-    def __init__(self, manifest: Manifest, path: Path, root: Path, shown: str, dialect: str) -> None:
+    def __init__(self, manifest: Manifest, path: Path, root: Path, shown: str, dialect: str, as_written: bool) -> None:
+        self.as_written = as_written
         self.manifest, self.path, self.root, self.shown = manifest, path, root, shown
         self.dialect = dialect or dialect_of(manifest.adapter)
         self.texts: list[Text] = []
@@ -191,6 +193,8 @@ class _Reader:
     def is_rendered(self, node: Node) -> bool:
         """Return whether the text of a model is read instead of what dbt compiled: of an incremental model dbt compiles another text where its table
         is there already. Not if it calls macros of a package."""
+        if not self.as_written:
+            return False
         macros = (node.get("depends_on") or {}).get("macros") or ()
         builtin = ("macro.dbt.", f"macro.dbt_{self.manifest.adapter}.")
         return "is_incremental" in str(node.get("raw_code")) and all(str(one).startswith(builtin) for one in macros)

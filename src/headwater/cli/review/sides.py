@@ -29,6 +29,7 @@ def compare_with(
 
     `base`: a folder that holds the same paths, or a revision. Raises InvalidQuestion for one that is neither.
     """
+    options = msgspec.structs.replace(options, as_written=True)
     with _base_folder(base) as (folder, is_revision):
         places = {path: folder / _within(path, is_revision=is_revision) for path in paths}
         there = {path: place for path, place in places.items() if place.exists()}

@@ -35,6 +35,8 @@ class Options(msgspec.Struct, frozen=True):
     conventions: tuple[str, ...] = ()
     manifests: bool = True
     """False: dbt projects are read from their files even where there is a manifest."""
+    as_written: bool = False
+    """True: of incremental models of dbt the text of their file is read, not the one that dbt compiled for the table as it was."""
 
 
 class Reading:
@@ -150,7 +152,8 @@ class Reading:
         if manifest.is_file() and options.manifests:
             root = folder if is_project else folder.parent
             try:
-                return read_compiled(manifest, root, given if is_project else os.path.dirname(given), options.dialect)  # noqa: PTH120
+                shown = given if is_project else os.path.dirname(given)  # noqa: PTH120
+                return read_compiled(manifest, root, shown, options.dialect, as_written=options.as_written)
             except InvalidQuestion as error:
                 if not is_project:
                     raise
