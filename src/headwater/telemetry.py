@@ -181,7 +181,7 @@ class ListenerRecovered(LogEvent, frozen=True):
 
 
 class AlertsHeldUp(LogEvent, frozen=True):
-    """Nothing is looked for, or no message is sent (`what`), for now. Logged once for each cause; what happens meanwhile is told afterwards."""
+    """Nothing is looked for, or no message is sent (`what`), for now. Logged once for each cause; alerts about this time follow later."""
 
     level = logging.WARNING
     what: str

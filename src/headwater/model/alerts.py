@@ -10,7 +10,7 @@ from headwater.model.troubles import Trouble
 
 
 class AlertHistory(msgspec.Struct, frozen=True):
-    """The troubles that were told before, by id, and the times at which those of each (event, subject) began."""
+    """The troubles that raised an alert before, by id, and the times at which those of each (event, subject) began."""
 
     ids: frozenset[uuid.UUID] = frozenset()
     times: Mapping[tuple[str, str], tuple[dt.datetime, ...]] = {}

@@ -50,7 +50,7 @@ class EveryPlan:
         """Work on each running plan as far as it goes now. True if anything ran or was skipped."""
         busy = False
 
-        def told(event: ItemEvent) -> None:
+        def report(event: ItemEvent) -> None:
             nonlocal busy
             busy = True
             self._on_event(plan, event)
@@ -63,7 +63,7 @@ class EveryPlan:
         for plan in plans:
             if self._stopping.is_set():
                 break
-            self._now = self._worker(plan, told)
+            self._now = self._worker(plan, report)
             try:
                 self._now.run_items()
             except HeadwaterError as error:

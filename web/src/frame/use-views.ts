@@ -6,7 +6,7 @@ import { send } from "../api/client.ts";
 import { useAsk, useMe } from "../api/queries.ts";
 import { forgetView, isOwn, savedViews, saveView } from "./saved-views.ts";
 
-/** Who sees a view: everyone and oneself by the server, or whoever uses this browser. */
+/** Where a view is stored: on the server, shared or one's own, or in this browser alone. */
 export type Keep = "everyone" | "me" | "browser";
 
 export interface View {

@@ -40,7 +40,7 @@ class AlertMessage(msgspec.Struct, frozen=True):
 
 
 class AlertView(msgspec.Struct, frozen=True):
-    """One cause. `until`: when it ended; null while it lasts, and of what does not last. `unaddressed`: names to tell that have no address."""
+    """One cause. `until`: when it ended; null while it lasts, and of what does not last. `unaddressed`: people and teams that have no address."""
 
     id: str
     event: str

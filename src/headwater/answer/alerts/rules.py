@@ -68,7 +68,7 @@ class WouldSend(msgspec.Struct, frozen=True):
 
 
 class TestedTrouble(msgspec.Struct, frozen=True):
-    """`told`: an alert about it exists already."""
+    """`told`: whether an alert about it exists already."""
 
     event: str
     subject: str

@@ -1,4 +1,7 @@
-"""Decide which troubles are told, under which cause, and to whom. Pure: the same troubles give the same alerts, live and in a replay of the past."""
+"""Decide which troubles raise an alert, under which cause, and who gets it.
+
+Pure: the same troubles give the same alerts, live and in a replay of the past.
+"""
 
 import datetime as dt
 import uuid

@@ -89,7 +89,7 @@ class Rule(msgspec.Struct, frozen=True):
     severity: str = "warning"
 
     def pause(self, event: str) -> int:
-        """The seconds in which an object and event are told once."""
+        """The seconds in which an object and event raise one alert."""
         return self.every if self.every is not None else _DAY if event in MEASURED else 0
 
 

@@ -24,7 +24,7 @@ from headwater.store.database import Connection, Database
 from headwater.store.privacy.violations import FoundViolation
 
 _BACK = dt.timedelta(days=1)
-"""An event that arrives later than this after its time is told by no rule."""
+"""An event that arrives later than this after its time raises no alert."""
 _LATE_BACK = dt.timedelta(minutes=10)
 _LONGEST = dt.timedelta(days=7)
 """If no server looked for longer, what began before is not told."""

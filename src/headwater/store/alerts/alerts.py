@@ -98,7 +98,7 @@ async def load_told(connection: Connection, since: dt.datetime) -> AlertHistory:
 
 
 async def add(connection: Connection, alert: Alert) -> tuple[int, int]:
-    """Keep an alert, its troubles and its messages, each once; return how many troubles and messages are new. What is told already plans nothing."""
+    """Store an alert, its troubles and its messages, each once; return how many troubles and messages are new."""
     queries, cause = sqlfile.load(_QUERIES), alert.cause
     await queries["add"].exec(
         connection, id=cause.id, event=cause.event, subject=cause.subject, label=cause.label, node=cause.node, since=cause.since, until=cause.until,

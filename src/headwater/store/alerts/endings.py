@@ -1,4 +1,4 @@
-"""The ends of troubles that were told."""
+"""The ends of troubles that raised an alert."""
 
 import datetime as dt
 import uuid
