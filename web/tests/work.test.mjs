@@ -42,6 +42,19 @@ const countDrawn = (page) =>
     };
   });
 
+/** Counts how often each canvas of the drawing is painted: the edges under the cards, what stands out over them, the map. */
+const countPaintings = (page) =>
+  page.addInitScript(() => {
+    const clear = CanvasRenderingContext2D.prototype.clearRect;
+    window.__painted = {};
+    CanvasRenderingContext2D.prototype.clearRect = function (...box) {
+      const layers = [...document.querySelectorAll(".graph canvas")];
+      const name = ["ground", "over", "map"][layers.indexOf(this.canvas)] ?? "other";
+      window.__painted[name] = (window.__painted[name] ?? 0) + 1;
+      return clear.apply(this, box);
+    };
+  });
+
 describe("what a click makes the page do", () => {
   onPage("a list is asked for while its code is on its way, once", async (page, open) => {
     const asked = [];
@@ -81,6 +94,31 @@ describe("what a click makes the page do", () => {
     // A link looks at each new address whether it leads there; nothing else of the frame depends on it.
     assert.ok(of("top") <= 4, `${of("top")} components of the bar were drawn`);
     assert.ok(of("rail") <= 4, `${of("rail")} components of the rail were drawn`);
+  });
+
+  onPage("selecting a card paints what stands out, and no edge or node anew", async (page, open) => {
+    await countPaintings(page);
+    await open("lineage/dataset:file:~data~clean~flights");
+    await settled(page);
+    await page.locator(".graph").focus();
+    await page.keyboard.press("Enter");
+    await page.locator(".inspector .facts").waitFor();
+    // The whole in view: nothing has to move to be seen.
+    await page.keyboard.press("f");
+    await settled(page);
+    await page.evaluate(() => (window.__painted = {}));
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    await page.locator(".inspector .runs").waitFor();
+    await settled(page);
+    const { over, ...others } = await page.evaluate(() => window.__painted);
+    assert.deepEqual(others, {});
+    assert.ok(over > 0 && over <= 3, `${over} times`);
+    // A move paints all of it.
+    await page.keyboard.press("+");
+    await settled(page);
+    const moved = await page.evaluate(() => window.__painted);
+    assert.ok(moved.ground > 0 && moved.map > 0, JSON.stringify(moved));
   });
 
   onPage("a node with many readers opens as a card for those that are alike", async (page, open) => {

@@ -1,5 +1,5 @@
 // The map of the whole drawing in its corner: where the view is, and a click that takes it elsewhere.
-import type { Ref } from "react";
+import { memo, type Ref } from "react";
 import { MINIMAP, minimapScale } from "./minimap.ts";
 import type { Scene } from "./scene.ts";
 
@@ -10,7 +10,7 @@ interface Props {
   onPlace(at: { x: number; y: number }): void;
 }
 
-export function GraphMap({ ref, scene, onPlace }: Props) {
+export const GraphMap = memo(function GraphMap({ ref, scene, onPlace }: Props) {
   return (
     <canvas
       ref={ref}
@@ -28,4 +28,4 @@ export function GraphMap({ ref, scene, onPlace }: Props) {
       }}
     />
   );
-}
+});

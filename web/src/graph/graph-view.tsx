@@ -15,13 +15,14 @@ import { type CardActions, cardElementId, NodeCard } from "./card.tsx";
 import { Legend } from "./legend.tsx";
 import { GraphMap } from "./graph-map.tsx";
 import { heldView, openingView, viewOfFewer } from "./first-view.ts";
-import { MINIMAP, MINIMAP_ABOVE, paintMinimap } from "./minimap.ts";
+import { paintLayers } from "./layers.ts";
+import { MINIMAP, MINIMAP_ABOVE } from "./minimap.ts";
 import type { ColumnLink, FieldRef, Graph, Side } from "./model.ts";
 import { type Arrow, neighbour } from "./neighbour.ts";
 import { emphasisOf } from "./emphasis.ts";
 import { FarLabel } from "./far-label.tsx";
 import { areSame, aspectOf, inView, NONE_IN_VIEW } from "./in-view.ts";
-import { type Ink, inkOf, paint, wireSet } from "./paint.ts";
+import { type Ink, inkOf, type Painting, wireSet } from "./paint.ts";
 import { boxOf, planOf, type Scene } from "./scene.ts";
 import { pngOf, svgOf } from "./picture.ts";
 import { toggleFullScreen, Tools } from "./tools.tsx";
@@ -75,12 +76,15 @@ const NO_FIELDS: ReadonlySet<string> = new Set();
 export function GraphView(props: GraphViewProps) {
   const { graph, columns, indirect, selected, pinned, route, theme } = props;
   const states = useMemo(() => new Set(graph.nodes.flatMap(({ state }) => (state ? [state] : []))), [graph]);
+  const intermittent = useMemo(() => graph.edges.some((edge) => edge.intermittent), [graph]);
   const host = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
+  const over = useRef<HTMLCanvasElement>(null);
   const map = useRef<HTMLCanvasElement>(null);
   const layer = useRef<HTMLDivElement>(null);
   const ink = useRef<Ink | null>(null);
   const size = useRef({ width: 0, height: 0, ratio: 1 });
+  const painted = useRef<Painting | null>(null);
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set());
   const [arranged, setArranged] = useState(0);
   const [visible, setVisible] = useState(NONE_IN_VIEW);
@@ -103,16 +107,18 @@ export function GraphView(props: GraphViewProps) {
   const current = moved && scene?.index.has(moved) ? moved : (selected ?? graph.root);
 
   const frame = () => {
-    const context = canvas.current?.getContext("2d");
-    if (!scene || !context || !layer.current || !ink.current) return;
+    if (!scene || !layer.current || !ink.current) return;
     const view = viewport.view.current;
-    layer.current.style.transform = `translate(${view.x}px, ${view.y}px) scale(${view.k})`;
-    paint(context, scene, wires, view, size.current, ink.current, emphasis);
-    const small = map.current?.getContext("2d");
-    if (small) paintMinimap(small, scene, view, size.current, ink.current, emphasis.nodes);
+    const now = { scene, wires, view, size: size.current, ink: ink.current, emphasis };
+    const before = painted.current;
+    painted.current = now;
+    paintLayers({ ground: canvas.current, over: over.current, map: map.current }, now, before);
+    if (before?.view !== view) {
+      layer.current.style.transform = `translate(${view.x}px, ${view.y}px) scale(${view.k})`;
+      host.current!.dataset.view = `${view.x.toFixed(1)} ${view.y.toFixed(1)} ${view.k.toFixed(4)}`;
+    }
     const next = inView(scene, view, size.current);
     if (!areSame(next, visible)) setVisible(next);
-    host.current!.dataset.view = `${view.x.toFixed(1)} ${view.y.toFixed(1)} ${view.k.toFixed(4)}`;
   };
   const viewport = useViewport(host, frame);
   const pointer = usePointer(host, viewport.view, scene, wires, {
@@ -135,6 +141,7 @@ export function GraphView(props: GraphViewProps) {
       size.current = { width: element.clientWidth, height: element.clientHeight, ratio };
       for (const [target, box] of [
         [canvas.current, size.current],
+        [over.current, size.current],
         [map.current, MINIMAP],
       ] as const) {
         if (!target) continue;
@@ -239,8 +246,20 @@ export function GraphView(props: GraphViewProps) {
     [scene, wires],
   );
 
-  const zoomBy = (factor: number) =>
-    viewport.go(zoomAt(viewport.view.current, factor, size.current.width / 2, size.current.height / 2), true);
+  const zoomBy = useCallback(
+    (factor: number) =>
+      viewport.go(zoomAt(viewport.view.current, factor, size.current.width / 2, size.current.height / 2), true),
+    [viewport],
+  );
+  const arrange = useCallback(() => setArranged((n) => n + 1), []);
+  const fullScreen = useCallback(() => void toggleFullScreen(host.current), []);
+  const goTo = useCallback(
+    (at: { x: number; y: number }) => {
+      const { width, height } = size.current;
+      viewport.go(centre({ ...at, width: 0, height: 0 }, width, height, viewport.view.current.k), true);
+    },
+    [viewport],
+  );
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (!scene || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -297,6 +316,7 @@ export function GraphView(props: GraphViewProps) {
       {...pointer.handlers}
     >
       <canvas ref={canvas} className="wires" aria-hidden="true" />
+      <canvas ref={over} className="wires" aria-hidden="true" />
       <div ref={layer} className="cards">
         {scene &&
           visible.map((i) => {
@@ -320,27 +340,13 @@ export function GraphView(props: GraphViewProps) {
           })}
       </div>
       {pointer.label && <FarLabel {...pointer.label} width={size.current.width} />}
-      <Tools
-        zoom={zoomBy}
-        fit={fitAll}
-        arrange={() => setArranged((n) => n + 1)}
-        fullScreen={() => void toggleFullScreen(host.current)}
-      />
-      {scene && graph.nodes.length > MINIMAP_ABOVE && (
-        <GraphMap
-          ref={map}
-          scene={scene}
-          onPlace={(at) => {
-            const { width, height } = size.current;
-            viewport.go(centre({ ...at, width: 0, height: 0 }, width, height, viewport.view.current.k), true);
-          }}
-        />
-      )}
+      <Tools zoom={zoomBy} fit={fitAll} arrange={arrange} fullScreen={fullScreen} />
+      {scene && graph.nodes.length > MINIMAP_ABOVE && <GraphMap ref={map} scene={scene} onPlace={goTo} />}
       <Legend
         columns={columns}
         indirect={indirect}
         states={states}
-        intermittent={graph.edges.some((edge) => edge.intermittent)}
+        intermittent={intermittent}
         dotted={props.dotted ?? "declared"}
         lens={props.legend}
       />

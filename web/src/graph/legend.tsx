@@ -1,4 +1,5 @@
 // What the strokes and dots mean. Only what can be on the screen is listed.
+import { memo } from "react";
 import type { NodeState } from "./model.ts";
 
 interface Props {
@@ -15,7 +16,7 @@ interface Props {
 
 const STATES = ["COMPLETED", "FAILED", "RUNNING", "ABORTED", "STALLED", "LOST"] as const satisfies NodeState[];
 
-export function Legend({ columns, indirect, states, intermittent, dotted, lens }: Props) {
+export const Legend = memo(function Legend({ columns, indirect, states, intermittent, dotted, lens }: Props) {
   if (lens)
     return (
       <ul className="legend" aria-label="Legend">
@@ -41,7 +42,7 @@ export function Legend({ columns, indirect, states, intermittent, dotted, lens }
       ))}
     </ul>
   );
-}
+});
 
 function Stroke({ className, dash, label }: { className: string; dash?: string; label: string }) {
   return (

@@ -1,4 +1,4 @@
-// The canvas under the cards: all edges, and far out the nodes too. Called once a frame while the view moves.
+// The canvases under the cards: all edges, and far out the nodes too; over them what stands out.
 import { HEAD_HEIGHT } from "./card-size.ts";
 import type { Scene } from "./scene.ts";
 import { CARD_ZOOM, type View } from "./viewport.ts";
@@ -75,27 +75,35 @@ export function wireSet(wires: readonly Wire[]): WireSet {
   return { kinds, byKey };
 }
 
-export function paint(
-  context: CanvasRenderingContext2D,
-  scene: Scene,
-  wires: WireSet,
-  view: View,
-  size: { width: number; height: number; ratio: number },
-  ink: Ink,
-  emphasis: Emphasis,
-) {
+/** What there is to paint. A part that is the same object as before looks as before. */
+export interface Painting {
+  scene: Scene;
+  wires: WireSet;
+  view: View;
+  size: { width: number; height: number; ratio: number };
+  ink: Ink;
+  emphasis: Emphasis;
+}
+
+/** Hairlines never get thinner than the eye can follow, however far out. */
+const hairline = (width: number, view: View) => Math.max(width, 0.7 / view.k);
+
+function clear(context: CanvasRenderingContext2D, { view, size }: Painting): Region {
   const { ratio } = size;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, size.width, size.height);
   context.setTransform(ratio * view.k, 0, 0, ratio * view.k, ratio * view.x, ratio * view.y);
   const left = -view.x / view.k;
   const top = -view.y / view.k;
-  const region = { left, top, right: left + size.width / view.k, bottom: top + size.height / view.k };
+  return { left, top, right: left + size.width / view.k, bottom: top + size.height / view.k };
+}
+
+/** All edges, and far out the nodes: what stays as it is when another node is selected. */
+export function paint(context: CanvasRenderingContext2D, painting: Painting) {
+  const { scene, wires, view, ink, emphasis } = painting;
+  const region = clear(context, painting);
   const tracing = emphasis.nodes !== null;
   const hasLinks = scene.links.length > 0;
-
-  // Hairlines never get thinner than the eye can follow, however far out.
-  const line = (width: number) => Math.max(width, 0.7 / view.k);
   for (const kind of KINDS) {
     const all = wires.kinds[kind];
     if (all.length === 0) continue;
@@ -104,31 +112,59 @@ export function paint(
     context.globalAlpha = tracing ? 0.16 : faint ? 0.5 : 1;
     context.strokeStyle = strokeOf(kind, ink);
     context.fillStyle = context.strokeStyle;
-    context.lineWidth = line(kind === "added" || kind === "gone" ? 2.2 : kind === "edge" ? 1.5 : 1.2);
+    context.lineWidth = hairline(kind === "added" || kind === "gone" ? 2.2 : kind === "edge" ? 1.5 : 1.2, view);
     context.setLineDash(view.k < 0.2 ? [] : dash(kind));
     stroke(context, all, region, view.k);
     if (kind !== "link" && kind !== "indirect") arrows(context, all, region, view.k);
   }
   context.globalAlpha = 1;
-  if (emphasis.wires?.size) {
-    context.strokeStyle = ink.strong;
-    context.fillStyle = ink.strong;
-    context.lineWidth = line(2.1);
-    const strong: Wire[] = [];
-    for (const key of emphasis.wires) {
-      const wire = wires.byKey.get(key);
-      if (wire) strong.push(wire);
-    }
-    for (const kind of KINDS) {
-      const some = strong.filter((wire) => wire.kind === kind);
-      if (some.length === 0) continue;
-      context.setLineDash(dash(kind));
-      stroke(context, some, region, view.k);
-      arrows(context, some, region, view.k);
-    }
+  context.setLineDash([]);
+  if (view.k >= CARD_ZOOM) return;
+  paintNodes(context, scene, view, region, ink, emphasis);
+  outline(context, painting, [scene.graph.root]);
+}
+
+/** Whether anything stands out over the drawing. */
+export function standsOut({ scene, view, emphasis }: Painting): boolean {
+  const { wires, selected, current } = emphasis;
+  if (wires?.size) return true;
+  const { root } = scene.graph;
+  return view.k < CARD_ZOOM && [selected, current].some((id) => id !== null && id !== root);
+}
+
+/** Over the drawing: the strong edges, and far out the frames of the selected node and of the current one. */
+export function paintOver(context: CanvasRenderingContext2D, painting: Painting) {
+  const { wires, view, ink, emphasis } = painting;
+  const region = clear(context, painting);
+  const strong: Wire[] = [];
+  for (const key of emphasis.wires ?? []) {
+    const wire = wires.byKey.get(key);
+    if (wire) strong.push(wire);
+  }
+  context.strokeStyle = ink.strong;
+  context.fillStyle = ink.strong;
+  context.lineWidth = hairline(2.1, view);
+  for (const kind of KINDS) {
+    const some = strong.filter((wire) => wire.kind === kind);
+    if (some.length === 0) continue;
+    context.setLineDash(dash(kind));
+    stroke(context, some, region, view.k);
+    arrows(context, some, region, view.k);
   }
   context.setLineDash([]);
-  if (view.k < CARD_ZOOM) paintNodes(context, scene, view, region, ink, emphasis);
+  if (view.k < CARD_ZOOM) outline(context, painting, [emphasis.selected, emphasis.current]);
+}
+
+function outline(context: CanvasRenderingContext2D, { scene, view, ink }: Painting, ids: readonly (string | null)[]) {
+  context.strokeStyle = ink.strong;
+  context.lineWidth = 2.5 / view.k;
+  for (const id of ids) {
+    const i = id === null ? undefined : scene.index.get(id);
+    if (i === undefined) continue;
+    context.beginPath();
+    traceCard(context, scene, i);
+    context.stroke();
+  }
 }
 
 export function strokeOf(kind: WireKind, ink: Ink): string {
@@ -229,18 +265,9 @@ function paintNodes(
   const labelled = HEAD_HEIGHT * view.k >= 11;
   if (labelled) paintLabelled(context, scene, seen, tintOf, view, ink, emphasis);
   else paintBlocks(context, scene, seen, tintOf, emphasis);
-  context.strokeStyle = ink.strong;
-  context.lineWidth = 2.5 / view.k;
-  for (const id of new Set([emphasis.selected, emphasis.current, graph.root])) {
-    const i = id === null ? undefined : scene.index.get(id);
-    if (i === undefined) continue;
-    context.beginPath();
-    outline(context, scene, i);
-    context.stroke();
-  }
 }
 
-function outline(context: CanvasRenderingContext2D, { layout, cards, graph }: Scene, i: number) {
+function traceCard(context: CanvasRenderingContext2D, { layout, cards, graph }: Scene, i: number) {
   const radius = graph.nodes[i].kind === "job" ? 24 : 8;
   context.roundRect(layout.x[i], layout.y[i], cards[i].width, cards[i].height, radius);
 }
@@ -297,7 +324,7 @@ function paintLabelled(
     context.strokeStyle = ink.cardLine;
     context.lineWidth = 1 / view.k;
     context.beginPath();
-    outline(context, scene, i);
+    traceCard(context, scene, i);
     context.fill();
     context.stroke();
     context.fillStyle = tint;

@@ -71,7 +71,8 @@ export async function pngOf(scene: Scene, wires: WireSet, ink: Ink): Promise<Blo
   const context = canvas.getContext("2d");
   if (!context) return null;
   const view = { x: MARGIN * k, y: MARGIN * k, k };
-  paint(context, scene, wires, view, size, ink, { wires: null, nodes: null, selected: null, current: null });
+  const emphasis = { wires: null, nodes: null, selected: null, current: null };
+  paint(context, { scene, wires, view, size, ink, emphasis });
   context.globalCompositeOperation = "destination-over";
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.fillStyle = ink.ground;

@@ -1,4 +1,5 @@
 // The buttons over the drawing.
+import { memo } from "react";
 
 interface Props {
   zoom(factor: number): void;
@@ -13,7 +14,7 @@ const PATHS = {
   full: "M9 2h5v5M14 2 9 7M7 14H2V9M2 14l5-5",
 };
 
-export function Tools({ zoom, fit, arrange, fullScreen }: Props) {
+export const Tools = memo(function Tools({ zoom, fit, arrange, fullScreen }: Props) {
   return (
     <div className="graph-tools">
       <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoom(1.25)}>
@@ -27,7 +28,7 @@ export function Tools({ zoom, fit, arrange, fullScreen }: Props) {
       <Tool label="Full screen" title="Full screen" path={PATHS.full} press={fullScreen} />
     </div>
   );
-}
+});
 
 function Tool({ label, title, path, press }: { label: string; title: string; path: string; press(): void }) {
   return (

@@ -32,6 +32,8 @@ export function useViewport(host: RefObject<HTMLElement | null>, onFrame: () => 
   const go = useCallback(
     (next: View, animate = false) => {
       cancelAnimationFrame(glide.current);
+      const { x, y, k } = view.current;
+      if (next.x === x && next.y === y && next.k === k) return;
       if (!animate || STILL?.matches) {
         view.current = next;
         redraw();
