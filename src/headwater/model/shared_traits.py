@@ -5,6 +5,7 @@ Each trait (an aspect with a value) is tested by Fisher's exact test, one-sided,
 tested again, so that two causes at once are two findings, and what only goes with a cause is none.
 """
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 
@@ -17,6 +18,7 @@ SURE = 0.01
 _FEWEST_BAD = 3
 _MOST_FINDINGS = 10
 _NORMAL = 1.959964
+_ONE = ord("1")
 # A trait must be in this share of all bad runs that a finding has to explain, or in this many of them.
 _SHARE, _ENOUGH = 0.05, 5
 
@@ -57,10 +59,15 @@ def find_shared(runs: Sequence[Observation]) -> Shared:
     places: dict[Aspect, dict[str, list[int]]] = {}
     for place, one in enumerate(runs):
         for aspect, value in one.values.items():
-            places.setdefault(aspect, {}).setdefault(value, []).append(place)
+            if (some := places.get(aspect)) is None:
+                some = places[aspect] = {}
+            if (listed := some.get(value)) is None:
+                some[value] = [place]
+            else:
+                listed.append(place)
     # What fewer runs have is not tested.
     holders = {
-        Trait(aspect, value): _bits(held)
+        Trait(aspect, value): _bits(held, len(runs))
         for aspect, some in places.items()
         for value, held in some.items()
         if len(held) >= _FEWEST_BAD
@@ -68,11 +75,11 @@ def find_shared(runs: Sequence[Observation]) -> Shared:
     every = (1 << len(runs)) - 1
     # The presence of an aspect with one value alone tells runs apart.
     told = {
-        aspect: _bits(sorted(place for held in some.values() for place in held)) if len(some) > 1 else every
+        aspect: _bits(itertools.chain.from_iterable(some.values()), len(runs)) if len(some) > 1 else every
         for aspect, some in places.items()
     }
-    bad = _bits(place for place, one in enumerate(runs) if one.bad)
-    good = _bits(place for place, one in enumerate(runs) if not one.bad)
+    bad = _bits((place for place, one in enumerate(runs) if one.bad), len(runs))
+    good = every & ~bad
     groups: dict[tuple[int, int], list[Trait]] = {}
     for trait, held in holders.items():
         if (held & bad).bit_count() >= _FEWEST_BAD:
@@ -102,15 +109,12 @@ def find_shared(runs: Sequence[Observation]) -> Shared:
     return Shared(findings, tested, left.bit_count())
 
 
-def _bits(places: Iterable[int]) -> int:
-    """Return a number with the bits of these places, given in order."""
-    found = bytearray()
+def _bits(places: Iterable[int], count: int) -> int:
+    """Return a number with the bits of these places of `count`."""
+    digits = bytearray(b"0") * (count + 1)
     for place in places:
-        at = place >> 3
-        if at >= len(found):
-            found.extend(bytes(at + 1 - len(found)))
-        found[at] |= 1 << (place & 7)
-    return int.from_bytes(found, "little")
+        digits[-place - 1] = _ONE
+    return int(digits, 2)
 
 
 def _finding(

@@ -87,11 +87,8 @@ async def failing(database: Database, since: dt.datetime | None, until: dt.datet
     nodes = {id_: row.node_id for id_, row in names.items()}
     observed = []
     for one in found:
-        values = {aspect: value for aspect, value in one.values.items() if aspect.kind != Kind.INPUT}
-        values |= {
-            Aspect(Kind.INPUT, dataset): "read"
-            for dataset in (aspect.name for aspect in one.values if aspect.kind == Kind.INPUT)
-        }
+        # The versions of inputs differ from job to job; that they read the same dataset may be shared.
+        values = one.values | dict.fromkeys(one.versions, "read")
         row = one.row
         values[Aspect(Kind.TIME, "hour (UTC)")] = f"{row.began:%H}"
         values[Aspect(Kind.TAG, "namespace")] = names[row.job_id].namespace

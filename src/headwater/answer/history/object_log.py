@@ -12,18 +12,17 @@ from typing import Final
 
 import msgspec
 
+from headwater.answer.history.schema_timeline import SCHEMA, SeenSchema, columns_of, load_timeline
 from headwater.answer.lineage.find import node_row
 from headwater.errors import NotFound
-from headwater.model import facets, measured
+from headwater.model import measured
 from headwater.model.measured import CHANGES, USAGE, ObjectChange
 from headwater.model.names import DatasetName
 from headwater.model.version import dataset_id
 from headwater.store.database import Connection, Database
 from headwater.store.history import facets as facet_store
 
-SCHEMA: Final = "schema"
 _MOST_NAMES: Final = 20
-_MOST_SCHEMAS: Final = 2_000
 # A pipeline reports the schema that a statement made some time after it.
 _EXPLAINED: Final = dt.timedelta(days=1)
 _COLUMNS: Final = {"added": "add", "dropped_column": "drop", "renamed_column": "rename", "retyped": "retype"}
@@ -88,7 +87,8 @@ async def object_log(
     """Return the changes of a dataset until `as_of`, by its node id; with `column`, those that concern this column. Raises NotFound."""
     async with database.snapshot() as connection:
         row = await node_row(connection, node)
-        names, changes, left_out = await _changes(connection, row.id, DatasetName(row.namespace, row.name))
+        timeline = await load_timeline(connection, row.id)
+        names, changes, left_out = await _changes(connection, row.id, DatasetName(row.namespace, row.name), timeline)
     changes = [one for one in changes if as_of is None or one.at <= as_of]
     changes.sort(key=lambda one: (one.at, one.column or "", one.action), reverse=True)
     if column is not None:
@@ -114,15 +114,17 @@ async def blame(database: Database, node: str, column: str | None = None, as_of:
     """Return the last change until `as_of` of each column, or of one. Raises NotFound for a column that neither the schema nor a change has."""
     async with database.snapshot() as connection:
         row = await node_row(connection, node)
-        _, changes, _ = await _changes(connection, row.id, DatasetName(row.namespace, row.name))
-        changes = [one for one in changes if as_of is None or one.at <= as_of]
-        body = (
-            (await facet_store.of_owners(connection, [row.id], (SCHEMA,), as_of or "infinity"))
-            .get(row.id, {})
-            .get(SCHEMA)
-        )
-        since = _first_seen(await facet_store.history(connection, row.id, SCHEMA, _MOST_SCHEMAS))
-    types = {field.name: field.type for field in facets.schema(body)} if body is not None else {}
+        timeline = await load_timeline(connection, row.id)
+        _, changes, _ = await _changes(connection, row.id, DatasetName(row.namespace, row.name), timeline)
+        body = (await facet_store.of_owners(connection, [row.id], (SCHEMA,))).get(row.id, {}).get(SCHEMA)
+    if as_of is not None:
+        changes = [one for one in changes if one.at <= as_of]
+        timeline = [one for one in timeline if one.at <= as_of]
+    # Of earlier times the timeline knows the schema; of now also that it was taken back.
+    types = columns_of(body) if body is not None else {}
+    if as_of is not None:
+        types = timeline[-1].columns if timeline else {}
+    since = _there_since(timeline)
     last = _last_of_columns(changes)
     whole = next(
         (one for one in sorted(changes, key=lambda one: one.at, reverse=True) if one.action in {"created", "replaced"}),
@@ -135,29 +137,29 @@ async def blame(database: Database, node: str, column: str | None = None, as_of:
         known = {column.lower(): known[column.lower()]}
     found = []
     for name in known.values():
-        change = last.get(name) or next((one for key, one in last.items() if key.lower() == name.lower()), None)
-        if change is None or (whole is not None and whole.at > change.at and change.source != SCHEMA):
-            change = whole or change
+        change = last.get(name) or next((one for key, one in last.items() if key.lower() == name.lower()), whole)
         found.append(Blamed(name, types.get(name), change, since.get(name)))
     return Blame(row.node_id, found)
 
 
-def _first_seen(schemas: Iterable[facet_store.Past]) -> dict[str, dt.datetime]:
-    """The time of the first schema that has each column."""
+def _there_since(timeline: Iterable[SeenSchema]) -> dict[str, dt.datetime]:
+    """The time of the first schema that has each column, since it was last without it."""
     found: dict[str, dt.datetime] = {}
-    for one in schemas:
-        for field in () if one.deleted else facets.schema(one.body):
-            found[field.name] = min(one.first_at, found.get(field.name, one.first_at))
+    for one in timeline:
+        found = {name: found.get(name, one.at) for name in one.columns}
     return found
 
 
 def _last_of_columns(changes: Iterable[Change]) -> dict[str, Change]:
-    """The last change of each column, by the name that it has after it."""
+    """The last change of each column, by the name that it has after it. A table that is made anew has no statement's columns of before."""
     last: dict[str, Change] = {}
-    for one in sorted(changes, key=lambda one: one.at):
+    for one in sorted(changes, key=lambda one: one.last_at if one.action == "replaced" else one.at):
         if one.column is None:
-            continue
-        if one.action == "column_dropped":
+            if one.action == "dropped":
+                last.clear()
+            elif one.action in {"created", "replaced"}:
+                last = {name: change for name, change in last.items() if change.source == SCHEMA}
+        elif one.action == "column_dropped":
             last.pop(one.column, None)
         elif one.action == "column_renamed":
             last.pop(one.column, None)
@@ -168,36 +170,39 @@ def _last_of_columns(changes: Iterable[Change]) -> dict[str, Change]:
 
 
 async def _changes(
-    connection: Connection, dataset: uuid.UUID, name: DatasetName
+    connection: Connection, dataset: uuid.UUID, name: DatasetName, timeline: Sequence[SeenSchema]
 ) -> tuple[list[str], list[Change], int]:
     """Follow the object through its names; return them, the newest first, with the changes and how many are left out."""
-    names, found, left_out = [name.name], list[Change](), 0
-    at: uuid.UUID | None = dataset
-    until = dt.datetime.max.replace(tzinfo=dt.UTC)
-    while at is not None and len(names) <= _MOST_NAMES:
+    names, found, left_out = [name.name], list[Change](), dict[uuid.UUID, int]()
+    called: str | None = name.name
+    at, until = dataset, dt.datetime.max.replace(tzinfo=dt.UTC)
+    for step in range(_MOST_NAMES):
+        if called is None:
+            break
         bodies = (await facet_store.of_owners(connection, [at], (CHANGES, USAGE))).get(at, {})
         body, usage = bodies.get(CHANGES), bodies.get(USAGE)
         used_from = measured.usage(usage).first_seen_at if usage is not None else None
         told = measured.object_changes(body) if body is not None else measured.ObjectChanges()
-        left_out += told.left_out
-        own, before = fold_changes(names[-1], told.items, until, used_from)
-        seen = [] if len(names) > 1 else await _schemas(connection, at, names[-1])
-        found += [*own, *unexplained(seen, own)]
-        at = None
-        if before is not None and before.before and before.before not in names:
-            names.append(before.before)
-            until = before.at
-            at = dataset_id(DatasetName(name.namespace, before.before))
-    return names, found, left_out
+        left_out[at] = told.left_out
+        own, before = fold_changes(called, told.items, until, used_from)
+        seen = [] if step else _seen_changes(timeline, called)
+        found += [*(one for one in own if one not in found), *unexplained(seen, own)]
+        called = before.before if before is not None else None
+        if before is not None and called is not None:
+            # It may have had this name before: renamed and back, or swapped twice.
+            names += [called] if called not in names else []
+            at, until = dataset_id(DatasetName(name.namespace, called)), before.at
+    return names, found, sum(left_out.values())
 
 
 def fold_changes(
     name: str, items: Sequence[ObjectChange], until: dt.datetime, used_from: dt.datetime | None = None
 ) -> tuple[list[Change], Change | None]:
-    """Return the changes of one name before `until`, in order, and the renaming that gave it the name, if its life began so.
+    """Return the changes of one name before `until`, in order, and the renaming or swap that gave it the name, if its life began so.
 
-    A conditional statement changed nothing where the object was (CREATE) or was not (DROP) there already. What was there before a renaming or a
-    creation belongs to another object of that name. `used_from`: when a statement first read or wrote it: it may be older than the log.
+    What a name was before a swap is the other object's. A conditional statement changed nothing where the object was (CREATE) or was not (DROP) there
+    already. What was there before a renaming or a creation belongs to another object of that name. `used_from`: when a statement first read or wrote
+    it: it may be older than the log.
     """
     found: list[Change] = []
     exists: bool | None = None
@@ -210,9 +215,9 @@ def fold_changes(
                 continue
             replaces = exists is True or one.executions > 1
             change = _change(name, one, "replaced" if replaces and exists else "created")
-            exists = True
-            if not replaces:
+            if not replaces or exists is False:
                 origin = None
+            exists = True
         elif one.action == "dropped":
             was_there = exists if exists is not None else used_from is not None and used_from < one.first_at
             if one.conditional and not was_there:
@@ -226,7 +231,8 @@ def fold_changes(
             exists = False
             continue
         elif one.action == "swapped":
-            change = _change(name, one, "swapped", before=one.other, after=name)
+            change, exists = _change(name, one, "swapped", before=one.other, after=name), True
+            found, origin = [], change
         elif one.action in _COLUMNS:
             change = _of_column(name, one)
         else:
@@ -258,20 +264,18 @@ def _of_column(name: str, one: ObjectChange) -> Change:
     return _change(name, one, words[what], before=before, after=after, column=one.column)
 
 
-async def _schemas(connection: Connection, dataset: uuid.UUID, name: str) -> list[Change]:
+def _seen_changes(timeline: Sequence[SeenSchema], name: str) -> list[Change]:
     """The differences between the schemas that were seen, in order."""
-    past = [one for one in await facet_store.history(connection, dataset, SCHEMA, _MOST_SCHEMAS) if not one.deleted]
     found: list[Change] = []
-    ordered = sorted(past, key=lambda one: one.first_at)
-    for old, new in itertools.pairwise(ordered):
-        was, now = ({field.name: field.type for field in facets.schema(one.body)} for one in (old, new))
+    for old, new in itertools.pairwise(timeline):
+        was, now = old.columns, new.columns
         for column in sorted(was.keys() | now.keys()):
             if column not in was:
-                found.append(_seen(name, new.first_at, "column_added", column, None, now[column]))
+                found.append(_seen(name, new.at, "column_added", column, None, now[column]))
             elif column not in now:
-                found.append(_seen(name, new.first_at, "column_dropped", column, was[column], None))
+                found.append(_seen(name, new.at, "column_dropped", column, was[column], None))
             elif (was[column] or "").lower() != (now[column] or "").lower():
-                found.append(_seen(name, new.first_at, "column_retyped", column, was[column], now[column]))
+                found.append(_seen(name, new.at, "column_retyped", column, was[column], now[column]))
     return found
 
 

@@ -43,6 +43,8 @@ class RunAspects(msgspec.Struct):
     numbers: dict[Aspect, float]
     error: str | None
     inputs: dict[uuid.UUID, frozenset[uuid.UUID]]
+    versions: dict[Aspect, str] = {}
+    """Of `values` those that say which version of an input it read."""
 
 
 async def load(connection: Connection, rows: Sequence[RunRow], steps: int = _MOST_STEPS) -> list[RunAspects]:
@@ -76,8 +78,8 @@ def _of_facets(row: RunRow, facets: run_log.RunFacets) -> RunAspects:
         values[Aspect(Kind.ENGINE, str(engine.get("name") or ""))] = engine["version"]
     if isinstance(engine.get("openlineageAdapterVersion"), str):
         values[Aspect(Kind.PACKAGE, "openlineage adapter")] = engine["openlineageAdapterVersion"]
-    for item in _items(node.plain(facets.run.get("environmentVariables")).get("environmentVariables")):
-        values[Aspect(Kind.ENVIRONMENT, str(item.get("name")))] = str(item.get("value"))
+    for one in _variables(facets.run.get("environmentVariables")):
+        values[_environment[one.name]] = one.value
     for item in _items(node.plain(facets.run.get("tags")).get("tags")):
         values[Aspect(Kind.TAG, str(item.get("key")))] = str(item.get("value"))
     if row.user:
@@ -87,6 +89,44 @@ def _of_facets(row: RunRow, facets: run_log.RunFacets) -> RunAspects:
             values |= {_aspect_of_leaf(name, path): value for path, value in _leaves(node.plain(body))}
     message = node.plain(facets.run.get("errorMessage")).get("message")
     return RunAspects(row, values, {}, message.strip() if isinstance(message, str) else None, {})
+
+
+class _Variable(msgspec.Struct, gc=False):
+    name: str
+    value: str
+
+
+class _Variables(msgspec.Struct, rename="camel"):
+    environment_variables: list[_Variable] = []
+
+
+_decode_variables = msgspec.json.Decoder(_Variables).decode
+
+
+class _AspectsByName(dict[str, Aspect]):
+    """Aspects of the environment: thousands of runs name the same hundreds of variables."""
+
+    _MOST = 20_000
+
+    def __missing__(self, name: str) -> Aspect:
+        if len(self) >= self._MOST:
+            self.clear()
+        self[name] = Aspect(Kind.ENVIRONMENT, name)
+        return self[name]
+
+
+_environment = _AspectsByName()
+
+
+def _variables(body: bytes | None) -> list[_Variable]:
+    """Return the variables of an `environmentVariables` facet; of odd ones what can be read."""
+    if body is None:
+        return []
+    try:
+        return _decode_variables(body).environment_variables
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        listed = _items(node.plain(body).get("environmentVariables"))
+        return [_Variable(str(item.get("name")), str(item.get("value"))) for item in listed]
 
 
 def _items(listed: Any) -> list[Mapping[str, Any]]:
@@ -170,7 +210,7 @@ def _add_inputs(
             continue
         read = [versions[id_] for id_ in sorted(ids, key=str) if id_ in versions]
         if read:
-            one.values[Aspect(Kind.INPUT, name)] = ", ".join(row.external_version or str(row.id) for row in read)
+            one.versions[Aspect(Kind.INPUT, name)] = ", ".join(row.external_version or str(row.id) for row in read)
         told = facets.inputs.get(dataset)
         body = (told.facets.get("schema") if told else None) or next(
             (schemas[row.id] for row in read if row.id in schemas), None
@@ -185,6 +225,8 @@ def _add_inputs(
         )
         if rows is not None:
             one.numbers[Aspect(Kind.VOLUME, f"{name} rows")] = float(rows)
+
+    one.values |= one.versions
 
 
 def _columns(body: bytes) -> str:

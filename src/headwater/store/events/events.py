@@ -145,7 +145,25 @@ async def of_runs(
     """The last events of each run between two times (at most `limit` of each), oldest first."""
     if not runs:
         return []
-    rows = await sqlfile.load("events/events")["of_runs"].many(
+    rows = await sqlfile.load("events/events")["of_runs"].packed(
         connection, ids=list(runs), first=first, last=last, limit=limit
     )
     return [RunEvent(*row) for row in rows]
+
+
+class DatasetEvent(msgspec.Struct, frozen=True):
+    """An event that may report a dataset. `names`: the ids of the dataset's names."""
+
+    event_time: dt.datetime
+    body: bytes
+    names: list[uuid.UUID]
+
+
+async def of_dataset(
+    connection: Connection, dataset: uuid.UUID, after: dt.datetime, until: dt.datetime, limit: int
+) -> list[DatasetEvent]:
+    """The first events after a time, and until another, that may report a dataset: at most `limit` of runs and as many about datasets."""
+    rows = await sqlfile.load("events/events")["of_dataset"].packed(
+        connection, dataset=dataset, after=after, until=until, limit=limit
+    )
+    return [DatasetEvent(*row) for row in rows]

@@ -2,20 +2,17 @@
 
 import itertools
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from headwater.answer.history.schema_timeline import load_timeline
 from headwater.answer.lineage import node
-from headwater.model import facets as known
 from headwater.model.names import short
 from headwater.model.troubles import Trouble, Window
 from headwater.store.alerts import detection as store
 from headwater.store.database import Connection
-from headwater.store.history import facets as facet_store
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage.nodes import NodeRow
 
-_SCHEMA = "schema"
-_MOST_SCHEMAS = 200
 _NAMED = 8
 
 
@@ -24,21 +21,17 @@ async def schema_changed(connection: Connection, window: Window) -> list[Trouble
     rows = await node_store.by_ids(connection, await store.new_schemas(connection, window))
     troubles = []
     for id_, row in rows.items():
-        past = await facet_store.history(connection, id_, _SCHEMA, _MOST_SCHEMAS)
-        ordered = sorted((one for one in past if not one.deleted), key=lambda one: one.first_at)
-        for old, new in itertools.pairwise(ordered):
-            words = _differences(old.body, new.body)
-            if words and window.has(new.first_at):
-                key = f"{new.body_id} {new.first_at.isoformat()}"
+        for old, new in itertools.pairwise(await load_timeline(connection, id_)):
+            words = _differences(old.columns, new.columns)
+            if words and window.has(new.at):
+                key = f"{new.body_id} {new.at.isoformat()}"
                 look = f"headwater log '{row.node_id}'"
-                troubles.append(
-                    Trouble("schema_changed", row.node_id, short(row.name), key, new.first_at, words, look, id_)
-                )
+                troubles.append(Trouble("schema_changed", row.node_id, short(row.name), key, new.at, words, look, id_))
     return troubles
 
 
-def _differences(old: bytes, new: bytes) -> str:
-    was, now = ({field.name: field.type or "" for field in known.schema(body)} for body in (old, new))
+def _differences(old: Mapping[str, str | None], new: Mapping[str, str | None]) -> str:
+    was, now = ({name: kind or "" for name, kind in columns.items()} for columns in (old, new))
     added = [f"{name} added" for name in now.keys() - was.keys()]
     dropped = [f"{name} dropped" for name in was.keys() - now.keys()]
     retyped = [

@@ -57,10 +57,13 @@ select i.id, i.opened_at, i.reason, i.closed_at,
 from incidents i where i.opened_at > %(since)s and i.opened_at <= %(until)s and i.state <> 'retracted' order by i.opened_at, i.id limit %(limit)s
 
 -- name: new_schemas :many
--- Datasets with facets that were first reported in a window and hold a schema, by the names that stand for them.
+-- Datasets with facets that were first reported in a window and hold a schema, or that came back after others with one, by the names that stand for them.
 select distinct coalesce(c.canonical_id, f.owner) from owner_facets f join facet_sets s on s.id = f.set_id and s.name = 'schema' and not s.deleted
 join datasets d on d.id = f.owner left join dataset_canonical c on c.dataset_id = f.owner
-where f.first_at > %(since)s and f.first_at <= %(until)s and not d.hidden limit %(limit)s
+where not d.hidden and (f.first_at > %(since)s and f.first_at <= %(until)s
+  or f.last_at > %(since)s and f.first_at <= %(until)s and exists (
+    select from owner_facets o join facet_sets t on t.id = o.set_id and t.name = 'schema' and not t.deleted and t.body_id <> s.body_id
+    where o.owner = f.owner and o.first_at > f.first_at and o.first_at <= f.last_at)) limit %(limit)s
 
 -- name: first_seen :many
 -- Datasets that were first seen in a window.

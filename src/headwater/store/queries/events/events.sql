@@ -66,3 +66,23 @@ select x.* from unnest(%(ids)b::uuid[]) as r (id) cross join lateral (
   select run_id, event_time, digest, event_type, body from events
   where run_id = r.id and event_time >= %(first)s and event_time <= %(last)s order by event_time desc, digest desc limit %(limit)s) x
 order by x.run_id, x.event_time, x.digest
+
+-- name: of_dataset :many
+-- Events between two times (the first excluded) that may report this dataset under any of its names, the oldest first: of the runs of its jobs, and those
+-- about datasets. With the ids of the names.
+with member as materialized (
+  select %(dataset)b::uuid as id union select dataset_id from dataset_canonical where canonical_id = %(dataset)b::uuid
+), run as materialized (
+  select distinct r.run_id from (select distinct job_id from edges where dataset_id in (select id from member)) j
+  cross join lateral (
+    select run_id from runs where job_id = j.job_id and last_event_at > %(after)s and first_event_at <= %(until)s order by first_event_at, run_id limit %(limit)s) r
+)
+select e.event_time, e.body, array(select id from member) from (
+  (select l.event_time, l.digest, l.body from run r cross join lateral (
+     select event_time, digest, body from events where run_id = r.run_id and event_time > %(after)s and event_time <= %(until)s
+     order by event_time, digest limit %(limit)s) l
+   order by l.event_time, l.digest limit %(limit)s)
+  union all
+  (select event_time, digest, body from events where run_id is null and kind = 'dataset' and event_time > %(after)s and event_time <= %(until)s
+   order by event_time, digest limit %(limit)s)) e
+order by e.event_time, e.digest
