@@ -1,9 +1,10 @@
 """The effects of a change before it is made, in a graph of 100,000 tables with a million column edges.
 
-    python benchmarks/cases/server/whatif.py [--tables 100000] [--columns 5]
+    python benchmarks/cases/server/whatif.py [--tables 100000] [--columns 5] [--against SRC]
 
 `POST /api/v2/whatif` drops a column of tables of many pipelines: one that feeds much of the pipeline, and one in its middle. Every job has its SQL,
-which is read twice for each question. Beside them, in turn, a page of 100 jobs: the floor of an answer of this server.
+which is read twice for each question. Beside them, in turn, a page of 100 jobs: the floor of an answer of this server. With `--against` an older
+version is asked in turn too.
 """
 
 import argparse
@@ -11,9 +12,9 @@ import json
 import time
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 
-from fresh import Server, fresh
-from graph import fill
+from graph import Servers, fill, started
 from shapes import Event, Pipeline, columned
 from table import HOME, Row, said
 from taint import ask
@@ -37,14 +38,15 @@ def events(graph: list[Pipeline], columns: int) -> Iterator[Event]:
             yield event
 
 
-def filled(server: Server, tables: int, columns: int) -> list[Row]:
+def filled(servers: Servers, tables: int, columns: int) -> list[Row]:
     graph = [Pipeline(f"whatif_{number}", JOBS) for number in range(max(1, tables // JOBS))]
-    fill(server, events(graph, columns))
-    return measured(server.port, graph, columns)
+    fill(servers, events(graph, columns))
+    return measured(servers, graph, columns)
 
 
-def measured(port: int, graph: list[Pipeline], columns: int) -> list[Row]:
-    found: dict[str, list[float]] = {"first": [], "middle": [], "page": []}
+def measured(servers: Servers, graph: list[Pipeline], columns: int) -> list[Row]:
+    port = servers.now.port
+    found: dict[str, list[float]] = {"first": [], "middle": [], "page": [], "former first": [], "former middle": []}
     sizes: dict[str, list[int]] = {"first": [], "middle": []}
     for _ in range(ROUNDS):
         for pipeline in islice(graph, QUESTIONS):
@@ -56,6 +58,9 @@ def measured(port: int, graph: list[Pipeline], columns: int) -> list[Row]:
                 told = json.loads(body)
                 assert told["severity"] == "breaks", told
                 sizes[name].append(len(told["columns"]))
+                if servers.former:
+                    seconds, _ = ask(servers.former.port, "POST", "/api/v2/whatif", {"drop": f"{table}.column_3"})
+                    found[f"former {name}"].append(seconds)
             found["page"].append(ask(port, "GET", "/api/v2/jobs?limit=100")[0])
 
     def at(name: str, share: float) -> float:
@@ -71,6 +76,11 @@ def measured(port: int, graph: list[Pipeline], columns: int) -> list[Row]:
             Row(f"whatif --drop, {of}, {place}: median", at(name, 0.5), "ms", at("page", 0.5), 500.0, note=note),
             Row(f"whatif --drop, {of}, {place}: p95", at(name, 0.95), "ms", at("page", 0.95), 500.0),
         ]
+        if servers.former:
+            former = f"former {name}"
+            rows.append(
+                Row(f"the same by the older version: median; p95 {at(former, 0.95):,.0f}", at(former, 0.5), "ms")
+            )
     return [*rows, Row("a page of 100 jobs, in turn: median", at("page", 0.5), "ms")]
 
 
@@ -78,9 +88,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", type=int, default=100_000)
     parser.add_argument("--columns", type=int, default=5)
+    parser.add_argument("--against", type=Path)
     given = parser.parse_args()
-    with fresh() as server:
-        said(filled(server, given.tables, given.columns), HOME / "whatif.json")
+    with started(given.against) as servers:
+        said(filled(servers, given.tables, given.columns), HOME / "whatif.json")
 
 
 if __name__ == "__main__":

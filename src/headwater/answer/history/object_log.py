@@ -120,7 +120,7 @@ async def blame(database: Database, node: str, column: str | None = None, as_of:
     if as_of is not None:
         changes = [one for one in changes if one.at <= as_of]
         timeline = [one for one in timeline if one.at <= as_of]
-    # Of earlier times the timeline knows the schema; of now also that it was taken back.
+    # The timeline has the schema of any time; the current facets also say that it was deleted.
     types = columns_of(body) if body is not None else {}
     if as_of is not None:
         types = timeline[-1].columns if timeline else {}
