@@ -24,8 +24,8 @@ sys.exit(Suite(Path({folder!r}) / 'out', 2, stages, Path({folder!r})).run(stages
 
 @pytest.fixture
 def begin(tmp_path: Path):
-    """Starts the suite over some stages, written as Python; `{here}` is a folder whose tests may take two seconds each."""
-    (tmp_path / "pytest.ini").write_text("[pytest]\ntimeout = 1\naddopts = -p no:schemathesis\n")
+    """Starts the suite over some stages, written as Python; `{here}` is a folder whose tests may take a minute each."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\ntimeout = 60\naddopts = -p no:schemathesis\n")
 
     def start(*stages: str) -> "subprocess.Popen[str]":
         program = PROGRAM.format(stages=", ".join(stages).replace("{here}", str(tmp_path)), folder=str(tmp_path))
@@ -38,7 +38,7 @@ def begin(tmp_path: Path):
 def said(begin):
     def run(*stages: str) -> tuple[int, str]:
         process = begin(*stages)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=240)
         return process.returncode, out
 
     return run
@@ -105,7 +105,8 @@ def test_a_test_that_passes_when_it_is_alone(tmp_path: Path, said) -> None:
 
 
 def test_a_test_that_hangs_is_named_and_the_rest_goes_on(tmp_path: Path, said) -> None:
-    (tmp_path / "test_planted.py").write_text("import time\ndef test_hangs(): time.sleep(600)\ndef test_good(): pass\n")
+    planted = "import pytest, time\n@pytest.mark.timeout(1)\ndef test_hangs(): time.sleep(600)\ndef test_good(): pass\n"
+    (tmp_path / "test_planted.py").write_text(planted)
     code, out = said(TESTS)
     assert code == 1
     assert "Timeout" in out
@@ -167,7 +168,7 @@ def test_ended_it_leaves_nothing(begin, number: int, deaf: str) -> None:
         assert time.monotonic() - began < 30
         time.sleep(0.05)
     os.kill(process.pid, number)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=240)
     assert process.returncode == 128 + number, out
     assert not sleeping("613", "614")
 
