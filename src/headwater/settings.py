@@ -225,6 +225,17 @@ class AlertSettings(BaseModel):
         return url or None
 
 
+class ConnectorSettings(BaseModel):
+    """Systems that are read on a schedule."""
+
+    enabled: bool = Field(True, description="false: this server pulls nothing; another one may.")
+    every_seconds: float = Field(5.0, ge=0.1, le=3600, description="How often a server looks for pulls that are due.")
+    timeout_seconds: float = Field(1800.0, ge=1, le=86_400, description="Stop a pull that takes longer.")
+    lease_seconds: float = Field(
+        60.0, ge=3, le=3600, description="Seconds after a server was killed until another one pulls."
+    )
+
+
 class EntitySettings(BaseModel):
     """Datasets with a schedule."""
 
@@ -284,6 +295,7 @@ class Settings(BaseSettings):
     amqp: AmqpSettings = Field(default_factory=lambda: AmqpSettings())
     listeners: ListenerSettings = Field(default_factory=lambda: ListenerSettings())
     alerts: AlertSettings = Field(default_factory=lambda: AlertSettings())
+    connectors: ConnectorSettings = Field(default_factory=lambda: ConnectorSettings())
     entities: EntitySettings = Field(default_factory=lambda: EntitySettings())
     lineage: LineageSettings = Field(default_factory=lambda: LineageSettings())
     pipeline: PipelineSettings = Field(default_factory=lambda: PipelineSettings())

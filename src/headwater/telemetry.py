@@ -196,6 +196,21 @@ class AlertMessageFailing(LogEvent, frozen=True):
     error: str
 
 
+class ConnectorsHeldUp(LogEvent, frozen=True):
+    """No connector is pulled for now. Logged once for each cause."""
+
+    level = logging.WARNING
+    error: str
+
+
+class ConnectorFailing(LogEvent, frozen=True):
+    """A pull failed, and is tried again later. Logged when it begins."""
+
+    level = logging.WARNING
+    connector: str
+    error: str
+
+
 class StatusFeedHeldUp(LogEvent, frozen=True):
     """The status of instances does not follow the events for now. Logged once for each outage; no event is lost."""
 
@@ -279,6 +294,14 @@ class AlertMessage(Measured, frozen=True):
 
     channel: str
     outcome: str
+
+
+class ConnectorPulled(Measured, frozen=True):
+    """A pull of a connector ended. `failed`: with an error."""
+
+    connector: str
+    rows: int
+    failed: bool
 
 
 class StatusFed(Measured, frozen=True):

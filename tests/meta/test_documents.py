@@ -15,10 +15,10 @@ SETTINGS = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
 
 def routes() -> list[str]:
     from headwater.api.routes import auth, v2
-    from headwater.api.routes.v2 import history
+    from headwater.api.routes.v2 import connectors, history
     from headwater.api.routes.v2.people import admin, listeners
 
-    routers = (v2.router, history.router, admin.router, listeners.router, auth.router)
+    routers = (v2.router, connectors.router, history.router, admin.router, listeners.router, auth.router)
     found = [route.path for router in routers for route in router.routes]
     return sorted({re.sub(r"\{(\w+):\w+\}", r"{\1}", path) for path in found})
 

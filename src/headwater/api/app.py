@@ -30,12 +30,13 @@ from headwater.api.observed import Observed
 from headwater.api.raw_path import RawPath
 from headwater.api.reporting import Reporting
 from headwater.api.routes import auth, badge, health, mcp, v1, v2, v2beta
-from headwater.api.routes.v2 import history
+from headwater.api.routes.v2 import connectors, history
 from headwater.api.routes.v2.alerts import channels
 from headwater.api.routes.v2.people import admin, listeners
 from headwater.api.sessions import Sessions
 from headwater.home import home
 from headwater.intake.alerts import alerter
+from headwater.intake.connectors.puller import Puller, PullPace
 from headwater.intake.events.accept import Intake
 from headwater.intake.events.touched import TouchedNodes
 from headwater.intake.events.wide import WideEvents
@@ -56,6 +57,7 @@ HANDLERS = (
     v1.router,
     v2.router,
     history.router,
+    connectors.router,
     v2beta.router,
     admin.router,
     listeners.router,
@@ -116,15 +118,11 @@ def create_app(settings: Settings) -> Any:
                 _guard_connections(settings.server, limits.answering),
                 stopping.on_stop(app.state.stopping.set),
             ]
-            feeding = feeder.begin(database) if settings.entities.feed else None
-            alerting = begin_alerts(settings, database, outbound) if settings.alerts.enabled else None
             try:
-                yield
+                async with _background(app, settings, intake, outbound):
+                    yield
             finally:
-                app.state.stopping.set()
                 await tools.close()
-                await alerter.end(alerting)
-                await feeder.end(feeding)
                 await deliveries.end(running)
                 await retention.end(keeping)
         finally:
@@ -195,6 +193,28 @@ async def _prepare(settings: Settings, database: Database) -> None:
         former = await secrets.adopt(connection, key)
     if former is not None:
         telemetry.say(telemetry.SecretKeyChanged(former, key.id))
+
+
+@asynccontextmanager
+async def _background(app: Litestar, settings: Settings, intake: Intake, outbound: Outbound) -> AsyncIterator[None]:
+    """Feed the status of instances, look for what rules watch, and pull connectors, until the server stops."""
+    database: Database = app.state.database
+    feeding = feeder.begin(database) if settings.entities.feed else None
+    alerting = begin_alerts(settings, database, outbound) if settings.alerts.enabled else None
+    pace = settings.connectors
+    app.state.puller = pulling = Puller(
+        database, intake, outbound.key, PullPace(pace.every_seconds, pace.timeout_seconds, pace.lease_seconds),
+        folder=str(home() / "connectors"), url=settings.server.url,
+    )  # fmt: skip
+    if pace.enabled:
+        pulling.start()
+    try:
+        yield
+    finally:
+        app.state.stopping.set()
+        await pulling.stop()
+        await alerter.end(alerting)
+        await feeder.end(feeding)
 
 
 def _guard_connections(server: ServerSettings, answering: Collection[tuple[str, int]]) -> Callable[[], None]:

@@ -39,6 +39,8 @@ NAMES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "headwater_listener_lag_seconds": ("gauge", ("listener",), "Time since the oldest waiting event of a listener entered the log."),
     "headwater_listener_failing": ("gauge", ("listener",), "1 while a listener refuses or fails its deliveries."),
     "headwater_alert_messages_total": ("counter", ("channel", "outcome"), "Tries to send a message of an alert: sent, failed or refused."),
+    "headwater_connector_pulls_total": ("counter", ("connector", "outcome"), "Pulls of connectors: complete or failed."),
+    "headwater_connector_rows_total": ("counter", ("connector",), "Rows that complete pulls of connectors read."),
     "headwater_status_feed_total": ("counter", ("outcome",), "Reports of instances from events: taken, duplicate, refused, unplaced or failed."),
     "headwater_database_up": ("gauge", (), "1 when the database answered this scrape."),
 }  # fmt: skip
@@ -106,6 +108,10 @@ class Metrics:
             self._count("headwater_listener_events_total", figures, ("delivered", "refused"), figures.listener)
             if figures.failures:
                 self._made["headwater_listener_failures_total"].labels(figures.listener).inc(figures.failures)
+        elif isinstance(figures, telemetry.ConnectorPulled):
+            outcome = "failed" if figures.failed else "complete"
+            self._made["headwater_connector_pulls_total"].labels(figures.connector, outcome).inc()
+            self._made["headwater_connector_rows_total"].labels(figures.connector).inc(figures.rows)
         elif isinstance(figures, telemetry.AlertMessage):
             self._made["headwater_alert_messages_total"].labels(figures.channel, figures.outcome).inc()
         elif isinstance(figures, telemetry.StatusFed):

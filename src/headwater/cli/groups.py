@@ -41,7 +41,7 @@ GROUPS = {
     ),
     "Fix": ("incident", "alerts", "taint", "verdict", "repair", "ready", "backfill", "report", "reconcile"),
     "Describe": ("describe", "own", "tag", "tags", "edge", "alias"),
-    "Feed": ("capture", "entities", "sync", "pull", "pipeline", "jvm", "events"),
+    "Feed": ("connect", "capture", "entities", "sync", "pull", "pipeline", "jvm", "events"),
     "Run the server": ("up", "down", "doctor", "rules", "export", "mcp", "server"),
 }
 RENAMED = {

@@ -13,6 +13,7 @@ from headwater.cli.capture.capture import capture
 from headwater.cli.capture.jvm import jvm
 from headwater.cli.capture.run import run as run_package
 from headwater.cli.capture.spool import spool
+from headwater.cli.connectors.connect import connect
 from headwater.cli.groups import WIDTH, GroupedCommands
 from headwater.cli.lineage import (
     claims,
@@ -154,6 +155,7 @@ program.add_typer(entities, name="entities")
 entities.command("feed")(feed)
 entities.command("infer")(infer)
 entities.command("graph")(entity_graph)
+program.add_typer(connect, name="connect")
 program.add_typer(sync, name="sync")
 program.add_typer(pull, name="pull")
 program.add_typer(pipeline, name="pipeline")

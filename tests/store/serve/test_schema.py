@@ -117,7 +117,7 @@ def test_a_later_migration_is_written_into_its_table(monkeypatch: pytest.MonkeyP
     assert "edges_by_job" not in text
     assert "alter table edges alter column how set storage external" in table
     assert "-- Once said.\ncreate or replace view live_edges as select 1 as one;" in text
-    assert "warnings" not in text
+    assert not re.search(r"\b(table|on) warnings\b", text)
 
 
 def test_numbers_have_no_gaps() -> None:

@@ -2026,6 +2026,127 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/connectors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ListConnectors */
+        get: operations["ApiV2ConnectorsListConnectors"];
+        put?: never;
+        /** AddConnector */
+        post: operations["ApiV2ConnectorsAddConnector"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/connectors/kinds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ListKinds */
+        get: operations["ApiV2ConnectorsKindsListKinds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/connectors/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetConnector */
+        get: operations["ApiV2ConnectorsNameGetConnector"];
+        put?: never;
+        post?: never;
+        /** RemoveConnector */
+        delete: operations["ApiV2ConnectorsNameRemoveConnector"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/connectors/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** TestConnector */
+        post: operations["ApiV2ConnectorsNameTestTestConnector"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/connectors/{name}/pull": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** PullConnector */
+        post: operations["ApiV2ConnectorsNamePullPullConnector"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/connectors/{name}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** PauseConnector */
+        post: operations["ApiV2ConnectorsNamePausePauseConnector"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/connectors/{name}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** PauseConnector */
+        post: operations["ApiV2ConnectorsNameResumePauseConnector"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/admin/audit": {
         parameters: {
             query?: never;
@@ -2888,6 +3009,68 @@ export interface components {
             jobs_checked: number;
             hidden: number;
             next: string | null;
+        };
+        /** ConnectorCheck */
+        ConnectorCheck: {
+            name: string;
+            state: string;
+            text: string;
+            remedy: string | null;
+        };
+        /** ConnectorHistory */
+        ConnectorHistory: {
+            connector: components["schemas"]["ConnectorState"];
+            pulls: components["schemas"]["ConnectorPull"][];
+        };
+        /** ConnectorList */
+        ConnectorList: {
+            connectors: components["schemas"]["ConnectorState"][];
+        };
+        /** ConnectorPull */
+        ConnectorPull: {
+            /** Format: date-time */
+            started_at: string;
+            /** Format: date-time */
+            ended_at: string;
+            seconds: number;
+            rows: number;
+            events: number;
+            refused: number;
+            warnings: string[];
+            error: string | null;
+        };
+        /** ConnectorRequest */
+        ConnectorRequest: {
+            name: string;
+            kind: string;
+            settings?: {
+                [key: string]: string;
+            };
+            every_seconds?: number | null;
+            /** @default true */
+            test: boolean;
+            /** @default false */
+            replace: boolean;
+        };
+        /** ConnectorState */
+        ConnectorState: {
+            name: string;
+            kind: string;
+            state: string;
+            options: {
+                [key: string]: string;
+            };
+            has_secrets: boolean;
+            every_seconds: number;
+            /** Format: date-time */
+            created_at: string;
+            created_by: string;
+            next_pull_at: string | null;
+            lag_seconds: number | null;
+            failures: number;
+            failing_since: string | null;
+            last_error: string | null;
+            last: components["schemas"]["ConnectorPull"] | null;
         };
         /** Contradiction */
         Contradiction: {
@@ -4041,6 +4224,25 @@ export interface components {
             runs: number;
             examined: number;
             versions: components["schemas"]["JobVersion"][];
+        };
+        /** KindList */
+        KindList: {
+            kinds: components["schemas"]["KindView"][];
+        };
+        /** KindOption */
+        KindOption: {
+            name: string;
+            text: string;
+            required: boolean;
+            secret: boolean;
+            default: string | null;
+        };
+        /** KindView */
+        KindView: {
+            name: string;
+            reads: string;
+            every_seconds: number;
+            options: components["schemas"]["KindOption"][];
         };
         /** Label */
         Label: {
@@ -5729,6 +5931,12 @@ export interface components {
             messages: components["schemas"]["WouldSend"][];
             unaddressed: string[];
         };
+        /** TestedConnector */
+        TestedConnector: {
+            name: string;
+            ok: boolean;
+            checks: components["schemas"]["ConnectorCheck"][];
+        };
         /** TestedRules */
         TestedRules: {
             /** Format: date-time */
@@ -6901,6 +7109,12 @@ export type Completeness = components['schemas']['Completeness'];
 export type Confirmation = components['schemas']['Confirmation'];
 export type Conflict = components['schemas']['Conflict'];
 export type Conflicts = components['schemas']['Conflicts'];
+export type ConnectorCheck = components['schemas']['ConnectorCheck'];
+export type ConnectorHistory = components['schemas']['ConnectorHistory'];
+export type ConnectorList = components['schemas']['ConnectorList'];
+export type ConnectorPull = components['schemas']['ConnectorPull'];
+export type ConnectorRequest = components['schemas']['ConnectorRequest'];
+export type ConnectorState = components['schemas']['ConnectorState'];
 export type Contradiction = components['schemas']['Contradiction'];
 export type Contradictions = components['schemas']['Contradictions'];
 export type Correlation = components['schemas']['Correlation'];
@@ -7019,6 +7233,9 @@ export type JobRuns = components['schemas']['JobRuns'];
 export type JobVersion = components['schemas']['JobVersion'];
 export type JobVersionId = components['schemas']['JobVersionId'];
 export type JobVersions = components['schemas']['JobVersions'];
+export type KindList = components['schemas']['KindList'];
+export type KindOption = components['schemas']['KindOption'];
+export type KindView = components['schemas']['KindView'];
 export type Label = components['schemas']['Label'];
 export type Lacking = components['schemas']['Lacking'];
 export type LetterOutcome = components['schemas']['LetterOutcome'];
@@ -7193,6 +7410,7 @@ export type TakenItem = components['schemas']['TakenItem'];
 export type TaskOrder = components['schemas']['TaskOrder'];
 export type TestQuestion = components['schemas']['TestQuestion'];
 export type TestedAlert = components['schemas']['TestedAlert'];
+export type TestedConnector = components['schemas']['TestedConnector'];
 export type TestedRules = components['schemas']['TestedRules'];
 export type TestedTrouble = components['schemas']['TestedTrouble'];
 export type Texts = components['schemas']['Texts'];
@@ -10930,6 +11148,208 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReceiptDetail"];
+                };
+            };
+        };
+    };
+    ApiV2ConnectorsListConnectors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectorList"];
+                };
+            };
+        };
+    };
+    ApiV2ConnectorsAddConnector: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConnectorRequest"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestedConnector"];
+                };
+            };
+        };
+    };
+    ApiV2ConnectorsKindsListKinds: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KindList"];
+                };
+            };
+        };
+    };
+    ApiV2ConnectorsNameGetConnector: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connector's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectorHistory"];
+                };
+            };
+        };
+    };
+    ApiV2ConnectorsNameRemoveConnector: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connector's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectorList"];
+                };
+            };
+        };
+    };
+    ApiV2ConnectorsNameTestTestConnector: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connector's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestedConnector"];
+                };
+            };
+        };
+    };
+    ApiV2ConnectorsNamePullPullConnector: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connector's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request accepted, processing continues off-line */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectorHistory"];
+                };
+            };
+        };
+    };
+    ApiV2ConnectorsNamePausePauseConnector: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connector's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectorHistory"];
+                };
+            };
+        };
+    };
+    ApiV2ConnectorsNameResumePauseConnector: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connector's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectorHistory"];
                 };
             };
         };

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { ApiError } from "../api/client.ts";
 import { useSend, useSignIn } from "../api/queries.ts";
 import { Trouble } from "../parts/message.tsx";
-import { Refused } from "../pages/metadata/described.tsx";
+import { Refused } from "../parts/refused.tsx";
 
 export function Gate({ error, retry }: { error: Error; retry(): void }) {
   return (

@@ -9,7 +9,7 @@ import { Facts, Page, Section } from "../../parts/page.tsx";
 import { State } from "../../parts/state.tsx";
 import { Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
-import { Refused } from "../metadata/described.tsx";
+import { Refused } from "../../parts/refused.tsx";
 import { AlertState, type Alert, eventWords } from "./alert-state.tsx";
 
 const route = getRouteApi("/alerts/$id");

@@ -5,7 +5,7 @@ import { Empty } from "../../parts/message.tsx";
 import { State } from "../../parts/state.tsx";
 import { Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
-import { Refused } from "../metadata/described.tsx";
+import { Refused } from "../../parts/refused.tsx";
 
 export function ChannelsTab() {
   const me = useMe();

@@ -8,6 +8,7 @@ import { Empty } from "../../parts/message.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { PAGE } from "../../search-params.ts";
 import { When } from "../../parts/when.tsx";
+import { Connectors } from "./connectors.tsx";
 import { useList } from "./use-list.ts";
 
 type Source = components["schemas"]["lineage_sources_Source"];
@@ -83,21 +84,24 @@ export function Sources() {
   const page = search.page ?? 1;
   const list = useAsk("/api/v2/sources", { query: { limit: PAGE, offset: (page - 1) * PAGE } }, { keep: true });
   return (
-    <Answered of={list} lines={8}>
-      {({ total, sources }) => (
-        <Table
-          label="Sources"
-          columns={COLUMNS}
-          rows={sources}
-          keyOf={(row) => row.namespace}
-          total={total}
-          state={search}
-          onState={change}
-          empty={
-            <Empty title="No source is known yet">Sources appear with the first events that name a dataset.</Empty>
-          }
-        />
-      )}
-    </Answered>
+    <>
+      <Connectors />
+      <Answered of={list} lines={8}>
+        {({ total, sources }) => (
+          <Table
+            label="Sources"
+            columns={COLUMNS}
+            rows={sources}
+            keyOf={(row) => row.namespace}
+            total={total}
+            state={search}
+            onState={change}
+            empty={
+              <Empty title="No source is known yet">Sources appear with the first events that name a dataset.</Empty>
+            }
+          />
+        )}
+      </Answered>
+    </>
   );
 }

@@ -5,7 +5,7 @@ import { useAsk, useMe, useSend } from "../../api/queries.ts";
 import { plural } from "../../format.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Command } from "../../parts/message.tsx";
-import { Refused } from "../metadata/described.tsx";
+import { Refused } from "../../parts/refused.tsx";
 import { Hits } from "../incidents/hits.tsx";
 import { isRecord } from "../lineage/records.ts";
 

@@ -8,7 +8,7 @@ import { Empty } from "../../parts/message.tsx";
 import { RunLink } from "../../parts/node-link.tsx";
 import { Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
-import { Refused } from "../metadata/described.tsx";
+import { Refused } from "../../parts/refused.tsx";
 
 type Letter = Answer<"/api/v2/admin/dead-letters">["letters"][number];
 

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useMe, useSend } from "../../api/queries.ts";
 import { plural } from "../../format.ts";
 import { NodeLink } from "../../parts/node-link.tsx";
-import { Refused } from "../metadata/described.tsx";
+import { Refused } from "../../parts/refused.tsx";
 import { Hits } from "./hits.tsx";
 
 interface Props {

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useMe, useSend } from "../../api/queries.ts";
 import { NodeLink } from "../../parts/node-link.tsx";
 import { Command } from "../../parts/message.tsx";
-import { Refused } from "../metadata/described.tsx";
+import { Refused } from "../../parts/refused.tsx";
 import { Condemn } from "./condemn.tsx";
 import type { Detail } from "./incident-page.tsx";
 

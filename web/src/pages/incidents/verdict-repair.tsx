@@ -6,7 +6,7 @@ import { duration, plural } from "../../format.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Section } from "../../parts/page.tsx";
 import { State } from "../../parts/state.tsx";
-import { Refused } from "../metadata/described.tsx";
+import { Refused } from "../../parts/refused.tsx";
 import { Progress } from "../plans/progress.tsx";
 import { Steer } from "../plans/steer.tsx";
 

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { type Reference, useMe, useSend } from "../../api/queries.ts";
 import type { Owner } from "../../api/types.ts";
 import { Section } from "../../parts/page.tsx";
+import { Refused } from "../../parts/refused.tsx";
 
 interface Node {
   id: string;
@@ -183,12 +184,4 @@ function Add({ what, add }: { what: string; add(text: string): void }) {
       />
     </form>
   );
-}
-
-export function Refused({ error }: { error: Error | null }) {
-  return error ? (
-    <p className="refused" role="alert">
-      {error.message}
-    </p>
-  ) : null;
 }

@@ -2,7 +2,7 @@
 import { useMe, useSend } from "../../api/queries.ts";
 import type { Answer } from "../../api/client.ts";
 import { Command } from "../../parts/message.tsx";
-import { Refused } from "../metadata/described.tsx";
+import { Refused } from "../../parts/refused.tsx";
 
 export type PlanView = Answer<"/api/v2/plans/{plan}">["plan"];
 

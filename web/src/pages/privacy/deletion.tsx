@@ -5,7 +5,7 @@ import { plural } from "../../format.ts";
 import { NodeLink } from "../../parts/node-link.tsx";
 import { Section } from "../../parts/page.tsx";
 import { Table } from "../../parts/table.tsx";
-import { Refused } from "../metadata/described.tsx";
+import { Refused } from "../../parts/refused.tsx";
 
 interface Place {
   order: number;

@@ -6,7 +6,7 @@ import { Section } from "../../parts/page.tsx";
 import { State } from "../../parts/state.tsx";
 import { Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
-import { Refused } from "../metadata/described.tsx";
+import { Refused } from "../../parts/refused.tsx";
 
 const ROLES = ["read", "write", "admin"] as const;
 

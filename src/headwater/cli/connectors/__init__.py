@@ -1,0 +1,1 @@
+"""Systems that the server reads on a schedule."""

@@ -1,0 +1,99 @@
+"""The kinds of systems that a connector reads: what each needs to be asked for. Values; the reading is in `headwater.connectors`."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from headwater.errors import InvalidQuestion
+
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+SHORTEST: Final = 60
+LONGEST: Final = 7 * 86_400
+_LONGEST_VALUE: Final = 20_000
+
+
+class Option(msgspec.Struct, frozen=True):
+    """One thing that a kind needs. `secret`: it is encrypted, and never shown. `default`: null if there is none; then it may be left out unless it is
+    `required`."""
+
+    name: str
+    text: str
+    required: bool = False
+    secret: bool = False
+    default: str | None = None
+
+
+class ConnectorKind(msgspec.Struct, frozen=True):
+    """A kind of system. `reads`: what comes from it. `extra`: the extra of Headwater that it needs beside `server`, if any."""
+
+    name: str
+    reads: str
+    options: tuple[Option, ...]
+    every_seconds: int = 3600
+    extra: str | None = None
+
+
+_NAMESPACE: Final = Option("namespace", "the namespace of its datasets")
+
+KINDS: Final[Mapping[str, ConnectorKind]] = {
+    kind.name: kind
+    for kind in (
+        ConnectorKind(
+            "postgres",
+            "tables, columns, views and their lineage; statements of pg_stat_statements with who ran them",
+            (
+                Option("host", "the server's name or address", required=True),
+                Option("port", "its port", default="5432"),
+                Option("database", "the database to read", required=True),
+                Option("user", "the role to read as", required=True),
+                Option("password", "the role's password", secret=True),
+                Option("sslmode", "disable, prefer, require, verify-ca or verify-full", default="prefer"),
+                Option("schemas", "read only these schemas, separated by commas"),
+                _NAMESPACE,
+            ),
+        ),
+    )
+}
+
+
+def kind_of(name: str) -> ConnectorKind:
+    """Return the kind of that name. Raises InvalidQuestion, which names those there are."""
+    if name not in KINDS:
+        raise InvalidQuestion(
+            f"{name[:40]!r} is not a kind of connector; use one of {', '.join(sorted(KINDS))}", field="kind"
+        )
+    return KINDS[name]
+
+
+def check_options(kind: ConnectorKind, given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the options and the secrets of what was given, with defaults. Raises InvalidQuestion for what is missing, unknown or no text."""
+    known = {one.name: one for one in kind.options}
+    if unknown := sorted(given.keys() - known.keys()):
+        raise InvalidQuestion(
+            f"{kind.name} has no option {unknown[0][:40]!r}; it has {', '.join(known)}", field=unknown[0][:100]
+        )
+    for name, value in given.items():
+        if len(value) > _LONGEST_VALUE or "\0" in value:
+            raise InvalidQuestion(
+                f"{name} must be a text of at most {_LONGEST_VALUE:,} characters without NUL", field=name
+            )
+    values = {name: given.get(name, "").strip() or one.default for name, one in known.items()}
+    if missing := [one for one in kind.options if one.required and not values[one.name]]:
+        named = "; ".join(f"{one.name}: {one.text}" for one in missing)
+        raise InvalidQuestion(f"{kind.name} needs {named}", field=missing[0].name)
+    present = {name: value for name, value in values.items() if value}
+    return (
+        {name: value for name, value in present.items() if not known[name].secret},
+        {name: given[name] for name in present if known[name].secret},
+    )
+
+
+def check_every(seconds: int) -> int:
+    """Return the seconds between two pulls. Raises InvalidQuestion outside of a minute to a week."""
+    if not SHORTEST <= seconds <= LONGEST:
+        raise InvalidQuestion(
+            f"a connector pulls every {SHORTEST} to {LONGEST:,} seconds; {seconds:,} is outside", field="every_seconds"
+        )
+    return seconds

@@ -1,0 +1,1 @@
+"""Systems that are read on a schedule."""
