@@ -1,0 +1,7 @@
+people = spark.table("people")
+people.write.partitionBy("city").parquet(f"{out}/a")
+people.select("id", "age").write.parquet(f"{out}/b/2024")
+people.select("id", "name").write.parquet(f"{out}/b/2025")
+spark.read.option("mergeSchema", True).parquet(f"{out}/b/*").write.parquet(f"{out}/merged")
+spark.read.parquet(f"{out}/a/city=north", f"{out}/b/2025").select("name").write.parquet(f"{out}/named")
+spark.read.option("recursiveFileLookup", True).parquet(f"{out}/a").select("id").write.parquet(f"{out}/ids")

@@ -1,0 +1,7 @@
+people = spark.table("people").select("id", "name")
+orders = spark.table("orders").selectExpr("kind as NAME", "amount", "person as id")
+people.unionByName(orders, allowMissingColumns=True).write.parquet(f"{out}/out")
+first = spark.table("people").select(F.struct("id", F.col("name").alias("n")).alias("who"))
+second = spark.table("orders").select(F.struct(F.col("kind").alias("n"), F.col("amount").alias("m")).alias("who"))
+both = first.unionByName(second, allowMissingColumns=True)
+both.select("who.n", "who.m", "who.id").write.parquet(f"{out}/structs")
