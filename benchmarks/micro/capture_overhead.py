@@ -1,11 +1,18 @@
 """The cost of capture to a program: a loop of small queries with and without it, alternating in one session.
 
-    python benchmarks/micro/capture_overhead.py [--queries 200] [--rounds 20] [--work queries tasks] [--jar PATH]
+    python benchmarks/micro/capture_overhead.py [--queries 200] [--rounds 20] [--work queries tasks blocks once] [--jar PATH]
 
-A round is QUERIES queries: four in five read and aggregate to the driver, one in five writes Parquet. Rounds alternate without / with capture in
-the same JVM, so that the machine's moods hit both. Neighbours are a pair; the mean of the pairs' differences comes with its interval of 95 %
-(bootstrap over the pairs), as a share of the mean without capture. `--tasks` measures one job of 4,000 empty tasks the same
-way. `--jar` measures the OpenLineage jar: it cannot be switched off within a session, so a session with and one without take turns.
+`blocks`, the most exact for small queries: capture stays attached, and its listeners are taken out of Spark's bus and put back. A block is
+ten queries; a pair is a block with and one without them, in random order, so the two are a second apart. A block with capture ends when
+everything is reported. The median of the pairs' differences counts, with its interval of 95 %, so a block that another program disturbed does not.
+
+`once`: programs in turn with and without capture, each with its own JVM. From a session that has run one query: `attach`, the next query, and the
+wait until it is reported.
+
+`queries`: a round is QUERIES queries: four in five read and aggregate to the driver, one in five writes Parquet. Rounds alternate without / with
+capture in the same JVM, so that the machine's moods hit both. Neighbours are a pair; the mean of the pairs' differences comes with its interval of
+95 % (bootstrap over the pairs), as a share of the mean without capture. `tasks` measures one job of 4,000 empty tasks the same way. `--jar`
+measures the OpenLineage jar: it cannot be switched off within a session, so a session with and one without take turns.
 """
 
 import argparse
@@ -79,6 +86,95 @@ def interval(differences: list[float]) -> tuple[float, float]:
     drawn = random.Random(1)
     means = sorted(statistics.mean(drawn.choices(differences, k=len(differences))) for _ in range(10_000))
     return means[250], means[9749]
+
+
+def middle(shares: list[float]) -> tuple[float, float, float]:
+    """Return the median and its interval of 95 %: bootstrap over the pairs, with a fixed seed."""
+    drawn = random.Random(1)
+    medians = sorted(statistics.median(drawn.choices(shares, k=len(shares))) for _ in range(10_000))
+    return statistics.median(shares), medians[250], medians[9749]
+
+
+_BLOCK = 10
+
+
+def blocks(arguments: argparse.Namespace, home: str) -> None:
+    """Print the cost of capture to blocks of queries that take turns within one session."""
+    from headwater.capture.spark import attach
+
+    spark = session(None, home)
+    spark.range(1000).selectExpr("id", "id % 7 as kind").write.parquet(f"{home}/source")
+    emitter = Nowhere()
+    attachment = attach(spark, emitter=emitter)
+    queries(spark, home, arguments.queries)  # the JVM compiles for a long while
+    attachment.flush()
+    bus, listeners = attachment._inbox._jsc, attachment._inbox._listeners
+    order = random.Random(1)
+    figures: dict[str, dict[bool, list[float]]] = {
+        what: {False: [], True: []} for what in ("wall", "Python's processor", "JVM's processor")
+    }
+    for _ in range(arguments.rounds):
+        for on in order.sample((False, True), 2):
+            for listener in listeners:
+                (bus.addSparkListener if on else bus.removeSparkListener)(listener)
+            python, jvm = time.process_time(), jvm_seconds(spark)
+            began = time.perf_counter()
+            queries(spark, home, _BLOCK)
+            attachment.flush()
+            figures["wall"][on].append(time.perf_counter() - began)
+            figures["Python's processor"][on].append(time.process_time() - python)
+            figures["JVM's processor"][on].append(jvm_seconds(spark) - jvm)
+    for what, seconds in figures.items():
+        pairs = list(zip(seconds[False], seconds[True], strict=True))
+        without = statistics.median(seconds[False])
+        if what == "wall":
+            print(f"a query without capture: {without / _BLOCK * 1000:.0f} ms; {len(pairs)} pairs of {_BLOCK} queries")
+        found, low, high = middle([on - off for off, on in pairs])
+        print(
+            f"{what}: {found / _BLOCK * 1000:+.2f} ms a query ({low / _BLOCK * 1000:+.2f} to {high / _BLOCK * 1000:+.2f}), "
+            f"{found / without * 100:+.1f} % ({low / without * 100:+.1f} to {high / without * 100:+.1f} %)",
+            flush=True,
+        )
+    print(f"events: {emitter.count}; load: {os.getloadavg()[0]:.1f}")
+    spark.stop()
+
+
+def once(arguments: argparse.Namespace) -> None:
+    """Print the cost of capture once for a program."""
+    took: dict[bool, list[list[float]]] = {False: [], True: []}
+    for turn in range(arguments.rounds * 2):
+        on = turn % 4 in {1, 2}
+        command = [sys.executable, __file__, "--single", "--work", "once", *(["--captured"] if on else [])]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        line = next(line for line in done.stdout.splitlines() if line.startswith("SECONDS"))
+        took[on].append([float(part) for part in line.split()[1:]])
+    for place, what in enumerate(("attach and the query", "until it is reported", "Python's processor")):
+        pairs = [(off[place], on[place]) for off, on in zip(took[False], took[True], strict=True)]
+        found, low, high = middle([on - off for off, on in pairs])
+        without = statistics.median(off for off, _ in pairs)
+        print(
+            f"once, {what}: without {without:.3f} s, with capture {found:+.3f} s ({low:+.3f} to {high:+.3f}), {len(pairs)} pairs; "
+            f"load {os.getloadavg()[0]:.1f}",
+            flush=True,
+        )
+
+
+def once_in_this_program(captured: bool, home: str) -> None:
+    spark = session(None, home)
+    spark.range(1000).selectExpr("id", "id % 7 as kind").write.parquet(f"{home}/source")
+    frame = spark.read.parquet(f"{home}/source").groupBy("kind").count()
+    python, began = time.process_time(), time.perf_counter()
+    attachment = None
+    if captured:
+        from headwater.capture.spark import attach
+
+        attachment = attach(spark, emitter=Nowhere())
+    frame.write.parquet(f"{home}/out")
+    ran = time.perf_counter() - began
+    if attachment is not None:
+        attachment.flush(60)
+    print("SECONDS", ran, time.perf_counter() - began, time.process_time() - python)
+    spark.stop()
 
 
 def alternating(arguments: argparse.Namespace, home: str) -> None:
@@ -156,20 +252,31 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--work", nargs="*", default=["queries", "tasks"], choices=["queries", "tasks"])
+    parser.add_argument(
+        "--work", nargs="*", default=["queries", "tasks"], choices=["queries", "tasks", "blocks", "once"]
+    )
     parser.add_argument("--jar")
     parser.add_argument("--single", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--captured", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     home = tempfile.mkdtemp(prefix="headwater-overhead-")
     try:
-        if arguments.single:
+        if arguments.single and arguments.work == ["once"]:
+            once_in_this_program(arguments.captured, home)
+        elif arguments.single:
             single(arguments, home)
         elif arguments.jar:
             if not Path(arguments.jar).exists():
                 parser.error(f"no such file: {arguments.jar}")
             jar_turns(arguments)
         else:
-            alternating(arguments, home)
+            if "once" in arguments.work:
+                once(arguments)
+            if "blocks" in arguments.work:
+                blocks(arguments, home)
+            arguments.work = [name for name in arguments.work if name in {"queries", "tasks"}]
+            if arguments.work:
+                alternating(arguments, home)
     finally:
         shutil.rmtree(home, ignore_errors=True)
 

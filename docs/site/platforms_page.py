@@ -16,7 +16,7 @@ def generated() -> str:
         lines += [f"## {found.title}", "", f"`headwater capture env --for {name}`", ""]
         for step in found.steps:
             lines += [step.what, "", f"```{step.syntax}", step.text, "```", ""]
-        lines += [found.tried, ""]
+        lines += [f"Tested: {found.tried}", ""]
     return "\n".join(lines) + "\n"
 
 

@@ -125,7 +125,7 @@ def same_facts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         # What models say changes as it is asked.
         if facts is not None and facts.is_whole and not examiner.predictions.any:
             slow = Examiner(examiner.config, Coverage())
-            slow.columns, slow.predictions = examiner.columns, examiner.predictions
+            slow.cuts, slow.predictions = examiner.cuts, examiner.predictions
             other = examine(slow, real(jqe), action)
             differences.extend(pair for pair in zip(shown(found), shown(other), strict=True) if pair[0] != pair[1])
         return found

@@ -1,5 +1,5 @@
 with made as (
-  select age, array(array(named_struct('a', name, 'b', city)), array(named_struct('a', city, 'b', name))) as grid from people
+  select *, array(array(named_struct('a', name, 'b', city)), array(named_struct('a', city, 'b', name))) as grid from people
 )
 select
   flatten(grid)[0].b as flat,

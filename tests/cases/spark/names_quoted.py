@@ -1,5 +1,8 @@
 spark.table("people").select(
-    F.col("id").alias("a.b"), F.col("name").alias("naïve naam"), F.col("city").alias("ti`ck"), F.col("age").alias("年齢")
+    F.col("id").alias("a.b"),
+    F.col("name").alias("naïve naam"),
+    F.col("city").alias("ti`ck"),
+    F.col("age").alias("年齢"),
 ).write.parquet(f"{out}/odd")
 odd = spark.read.parquet(f"{out}/odd")
 odd.select(

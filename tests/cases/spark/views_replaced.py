@@ -5,7 +5,7 @@ spark.sql("select no as id, kind as name from orders").createOrReplaceTempView("
 over.write.parquet(f"{out}/before")
 spark.table("made_w").write.parquet(f"{out}/after")
 spark.sql("create view made_one as select id, name from people where age > 1")
-spark.sql("create view made_two (k, v) as select id, concat(name, '!') from made_one")
+spark.sql("create view made_two (k, v) as select id, concat(name, '!') as v from made_one")
 spark.sql("select max(v) as top from made_two").write.parquet(f"{out}/top")
 spark.sql("drop view made_two")
 spark.sql("drop view made_one")

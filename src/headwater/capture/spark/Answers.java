@@ -36,9 +36,10 @@ class Answers {
         add("WriteDelta", ORIGIN + "originalTable(table(@table) schema(json)) query(@plan)");
         add("WriteToMicroBatchDataSourceV1", ORIGIN + "sink(toString) query(@plan)");
         add("WriteToMicroBatchDataSource", ORIGIN + "sink query(@plan)");
-        add("CreateViewCommand", ORIGIN + "plan(@plan)");
+        add("CreateViewCommand", ORIGIN + "plan(@plan) userSpecifiedColumns(size)");
         add("LogicalRelation", "relation(getClass(getSimpleName) toString path jdbcOptions(url tableOrQuery) "
             + "location(rootPaths(mkString) deltaLog(dataPath(toString)) version)) catalogTable(get(location(toString)))");
+        add("LogicalRDD", "rdd(id)");
         add("HiveTableRelation", "tableMeta(location(toString))");
         add("DataSourceV2Relation", "table(@table) options(=)");
         add("StreamingDataSourceV2Relation", "table(@table) options(=)");

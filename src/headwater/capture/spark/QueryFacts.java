@@ -37,7 +37,7 @@ public class QueryFacts {
     private int mostNodes;
     private long serial;
 
-    /** Names, separated by blanks: classes of events, classes of commands that write, actions whose plan is wanted. The bounds: the size of a plan, as `PlanText` counts it, and nodes of an executed one. */
+    /** Names, separated by blanks: classes of events, classes of commands that write, actions and commands whose plan is wanted because the driver reads. The bounds: the size of a plan, as `PlanText` counts it, and nodes of an executed one. */
     public void configure(LinkedBlockingQueue events, String kinds, String writes, String reads, int mostItems, int mostExecuted) {
         queue = events;
         wanted.addAll(java.util.Arrays.asList(kinds.split(" ")));
@@ -93,11 +93,11 @@ public class QueryFacts {
             String kind = shortName(event.getClass());
             if (kind.equals("SparkListenerSQLExecutionStart")) {
                 QueryExecution planned = SQLExecution.getQueryExecution(((Number) reflection.call(event, "executionId")).longValue());
-                return planned != null && commands.contains(shortName(planned.analyzed().getClass())) ? SOON : LONGEST;
+                return planned != null && commands.contains(kind(planned.analyzed())) ? SOON : LONGEST;
             }
             if (kind.equals("SparkListenerSQLExecutionEnd")) {
                 QueryExecution executed = (QueryExecution) reflection.call(event, "qe");
-                return executed == null || commands.contains(shortName(executed.analyzed().getClass())) ? SOON : LATER;
+                return executed == null || commands.contains(kind(executed.analyzed())) ? SOON : LATER;
             }
         } catch (Throwable error) {
             return SOON;
@@ -141,11 +141,11 @@ public class QueryFacts {
             QueryExecution planned = over || (within && !streams) ? null : SQLExecution.getQueryExecution(id);
             if (planned != null) {
                 texts[1] = number(event) + " " + number(planned);
-                if (commands.contains(shortName(planned.analyzed().getClass()))) {
+                if (commands.contains(kind(planned.analyzed()))) {
                     read(texts, planned.analyzed());
                     examined.add(new Long(id));
                 } else {
-                    texts[3] = shortName(planned.analyzed().getClass());
+                    texts[3] = kind(planned.analyzed());
                 }
             }
         } catch (Throwable error) {
@@ -165,11 +165,11 @@ public class QueryFacts {
             if (executed == null) {
                 return;
             }
-            String kind = shortName(executed.analyzed().getClass());
+            String kind = kind(executed.analyzed());
             Object named = reflection.call(event, "executionName");
             boolean reads = named instanceof scala.Some && actions.contains(((scala.Some) named).get());
             texts[3] = kind;
-            if (!part && !seen && (reads || iterates || commands.contains(kind))) {
+            if (!part && !seen && (reads || iterates || actions.contains(kind) || commands.contains(kind))) {
                 read(texts, executed.analyzed());
             }
             if (within != null || commands.contains(kind)) {
@@ -188,7 +188,7 @@ public class QueryFacts {
     }
 
     private void read(String[] texts, LogicalPlan plan) {
-        texts[3] = shortName(plan.getClass());
+        texts[3] = kind(plan);
         PlanText text = new PlanText(reflection, most);
         texts[4] = text.of(plan);
         texts[6] = answers.ofPlan(plan, text);
@@ -252,6 +252,16 @@ public class QueryFacts {
         for (int i = 0; i < texts.length; i++) {
             out.append(texts[i].codePointCount(0, texts[i].length())).append(':').append(texts[i]);
         }
+    }
+
+    /** The class of a plan's root; `Commands` for an INSERT into several tables. */
+    private String kind(LogicalPlan plan) {
+        String name = shortName(plan.getClass());
+        if (!name.equals("Union")) {
+            return name;
+        }
+        Object first = ((scala.collection.Seq) plan.children()).head();
+        return commands.contains(shortName(first.getClass())) ? "Commands" : name;
     }
 
     /** Events of streams are classes inside another. */

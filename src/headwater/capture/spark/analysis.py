@@ -12,11 +12,12 @@ import msgspec
 from headwater.capture.spark import columns, datasets, plan, schema
 from headwater.capture.spark import dependencies as deps
 from headwater.capture.spark.config import Config
+from headwater.capture.spark.cuts import CutPlans
 from headwater.capture.spark.datasets import Catalog, Dataset, Leaves
-from headwater.capture.spark.dependencies import Dependencies, Parts, TooMany
+from headwater.capture.spark.dependencies import Dependencies, TooMany
 from headwater.capture.spark.plan import Node
 from headwater.capture.spark.recorded import QueryFacts
-from headwater.capture.spark.relation import Column, leaf_key
+from headwater.capture.spark.relation import Column, EarlierColumn, leaf_key
 
 Within = Callable[[Node], tuple[Mapping[int, Dependencies], Leaves]]
 _MOST_LEAVES = 200
@@ -42,6 +43,15 @@ class Analysis(msgspec.Struct):
         made = {column.name.lower() for column in self.columns}
         self.columns += [Column(-1, name, {}) for name in partitions if made and name.lower() not in made]
 
+    def renames(self, names: Sequence[str]) -> None:
+        """Give the columns other names, as a view does."""
+        if len(names) == len(self.columns):
+            self.columns = [
+                msgspec.structs.replace(column, name=name) for column, name in zip(self.columns, names, strict=True)
+            ]
+        if len(names) == len(self.fields):
+            self.fields = [field | {"name": name} for field, name in zip(self.fields, names, strict=True)]
+
     def rewrites(self, table: Dataset, fields: list[dict[str, Any]]) -> None:
         """Describe a rewrite of some rows of a table that it reads: the columns are the table's, and other rows keep their values."""
         made = {column.name: column for column in self.columns}
@@ -63,25 +73,21 @@ def analyse(
     jquery: Any,
     query: Node,
     catalog: Catalog,
-    known: Mapping[int, tuple[Parts, Leaves]],
+    cuts: CutPlans,
     *,
     output: bool = True,
     inner: Sequence[Any] = (),
     within: Within | None = None,
 ) -> Analysis:
-    """Analyse a query. `query` is the tree of `jquery`; `known` earlier resolved columns, by ExprId; `output`: also its schema;
+    """Analyse a query. `query` is the tree of `jquery`; `cuts`: plans that end where it begins; `output`: also its schema;
     `inner`: plans that it hides; `within`: what models give to columns of a plan, by ExprId.
     """
-    found = datasets.leaves(jquery, query, catalog, inner, known)
-    carried: dict[int, Parts] = {}
-    if known:
-        for node in query.walk():
-            if node.kind == "LogicalRDD":
-                for attribute in node.attributes("output"):
-                    if attribute.expression_id in known:
-                        carried[attribute.expression_id], sources = known[attribute.expression_id]
-                        found.by_key = {**sources.by_key, **found.by_key}
-                        found.ids = {**sources.ids, **found.ids}
+    found = datasets.leaves(jquery, query, catalog, inner, cuts.begins)
+    carried: dict[int, EarlierColumn] = {}
+    for number, cut in cuts.within(query).items():
+        carried[number] = cut.column
+        found.by_key = {**cut.leaves.by_key, **found.by_key}
+        found.ids = {**cut.leaves.ids, **found.ids}
     predicted, sources = within(query) if within else ({}, Leaves())
     found.by_key = {**sources.by_key, **found.by_key}
     found.ids = {**sources.ids, **found.ids}
@@ -100,7 +106,7 @@ def analyse(
     return result
 
 
-def _opaque(node: Node, carried: Mapping[int, Parts]) -> bool:
+def _opaque(node: Node, carried: Mapping[int, EarlierColumn]) -> bool:
     if node.kind not in columns.OPAQUE:
         return False
     return not all(attribute.expression_id in carried for attribute in node.attributes("output"))

@@ -38,6 +38,7 @@ _lock = threading.Lock()
 
 _STOPPED_SECONDS = 0.5  # for the server, of the two that a signal leaves
 _GONE = "the JVM of the driver ended"
+_WAKE = "wake"  # a token that nothing waits for
 
 
 class Attachment:
@@ -115,8 +116,10 @@ class Attachment:
         self._application = Application(
             self.emitter, config.namespace, str(sc.appName), str(sc.version), details, config.heartbeat
         )
-        self._inbox = Inbox(sc, config.queue)
-        self._collector = Collector(sc._jvm, self._inbox.quiet, self._application, config, details)
+        self._inbox = inbox = Inbox(sc, config.queue)
+        self._collector = Collector(
+            sc._jvm, self._inbox.quiet, self._application, config, details, lambda: inbox.mark(_WAKE)
+        )
         if config.spool and isinstance(self.emitter, ClientEmitter):
             self._remote = RemoteSpool(sc, config.spool, self.emitter)
         self.active = True
@@ -136,7 +139,7 @@ class Attachment:
         if inbox is None:
             return
         with contextlib.suppress(Exception):  # an ended JVM: the first wait says it
-            inbox.compile(commands.KINDS, READS | CUTS, self._config.largest_plan)
+            inbox.compile(commands.KINDS, READS | CUTS | commands.READING, self._config.largest_plan)
         if self._remote is not None:
             _try("take over what ended programs left", self._remote.collect)
         running = True
@@ -150,6 +153,7 @@ class Attachment:
                 self._gone = True
                 collector.abort(_GONE)
                 break
+            collector.saves.report()
             collector.rdd_reads.report()
             collector.beat(time.monotonic())
             for place, (kind, item) in enumerate(items):

@@ -141,7 +141,10 @@ def _environment(env: Mapping[str, str], configured: Destination, events: Path) 
 def _judged(configured: Destination, reported: list[dict[str, Any]], facts: _Facts | None, ended: str | None) -> Report:
     problems = []
     if ended is not None:
-        problems.append("The job failed: capture is not to blame, but nothing can be checked until it runs.")
+        problems.append(
+            "The job failed, so nothing was checked. Read its last lines above, mend the Spark that it runs on (JAVA_HOME, --master, "
+            "--folder), and run the check again."
+        )
     sent = [Sent(to, *counts) for to, counts in facts.sent.items()] if facts is not None else []
     if facts is not None and not facts.setting.installed:
         problems.append(
@@ -150,16 +153,30 @@ def _judged(configured: Destination, reported: list[dict[str, Any]], facts: _Fac
         )
     for one in sent:
         if one.waiting or one.refused:
-            problems.append(f"{one.to} did not take the events: {one.error or 'no answer in time'}.")
+            problems.append(
+                f"{one.to} did not take the events: {one.error or 'no answer in time'}. Check that the address is right and the server runs: "
+                f"`headwater doctor` on its machine."
+            )
     if not configured.remote:
         problems.append(
-            f"Events are sent nowhere: {configured.source} says {configured.transport}. Set HEADWATER_URL to the server's address."
+            f"No server gets the events: {_instead(configured)}. Set HEADWATER_URL to the server's address."
         )
     steps = _steps(reported, facts)
     if any(step.state == "not seen" for step in steps):
-        problems.append("Not all was seen that should be: report this with the versions above.")
+        problems.append(
+            "Capture missed a part of the job, marked `not seen` above. Please report it with this output: it is a fault of capture."
+        )
     run = next((event["run"]["runId"] for event in reported if event["job"]["name"] == APPLICATION), None)
     return Report(facts.setting if facts is not None else None, run, len(reported), steps, sent, problems, ended)
+
+
+def _instead(configured: Destination) -> str:
+    """Return what happens to the events where no server gets them, and the setting that decides so."""
+    if configured.transport == "file":
+        setting = "HEADWATER_TRANSPORT=file" if configured.source == "default" else configured.source
+        return f"{setting} writes them to {configured.file}"
+    done = {"console": "prints them", "spool": f"keeps them in {configured.spool}", "none": "drops them"}
+    return f"{configured.source} {done.get(configured.transport, 'keeps them here')}"
 
 
 # The steps of the job.

@@ -9,6 +9,7 @@ Never raises: what cannot be read is skipped and logged once.
 import logging
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,7 +24,8 @@ from headwater.capture.spark.datasets import Catalog, Dataset, Leaves
 from headwater.capture.spark.examination import CUTS, Examiner
 from headwater.capture.spark.rdd_reads import RDDReads
 from headwater.capture.spark.recorded import Recorded
-from headwater.capture.spark.statistics import Metrics
+from headwater.capture.spark.reported_saves import Saves
+from headwater.capture.spark.statistics import Metrics, Statistics
 from headwater.capture.spark.streams import Streams
 from headwater.capture.spark.telling import Query, Teller
 from headwater.client import event
@@ -70,13 +72,27 @@ class Execution(msgspec.Struct):
     limits: list[str] = []  # of the executed plans that were read for counts
     sql: str = ""
     parent: Parent | None = None  # the step it ran in
+    others: list["Execution"] = []  # the further writes of an INSERT into several tables
+    place: int = 0  # among those writes
+    several: int = 1
+
+    @property
+    def runs(self) -> list["Execution"]:
+        """Return the writes that were reported as begun, each a run of its own."""
+        return [one for one in (self, *self.others) if one.announced]
 
 
 class Collector:
     """The executions of one SparkContext."""
 
     def __init__(
-        self, jvm: Any, quiet: crossing.Quiet, application: Application, config: Config, details: dict[str, Any]
+        self,
+        jvm: Any,
+        quiet: crossing.Quiet,
+        application: Application,
+        config: Config,
+        details: dict[str, Any],
+        wake: Callable[[], Any] = lambda: None,
     ) -> None:
         self.jvm = jvm
         self._quiet = quiet
@@ -90,8 +106,7 @@ class Collector:
         self.live: OrderedDict[int, Execution] = OrderedDict()
         self.examiner = Examiner(config, application.coverage)
         self.predictions = self.examiner.predictions
-        # RDDs and models that the program saves now, by the run: begun and ended on the program's thread.
-        self.saving: dict[str, Query] = {}
+        self.saves = Saves(application, self.teller, wake)
         self._said: set[str] = set()
         self.rdd_reads = RDDReads(application, self.predictions.inside)
         self._beat_at = time.monotonic()
@@ -122,6 +137,7 @@ class Collector:
         """End the application and every running stream."""
         if self.application.ended:
             return
+        self.saves.report()
         self._abort_queries("the program ended before the query did")
         self.streams.end(died=self.application.died() is not None)
         self.application.end()
@@ -134,37 +150,20 @@ class Collector:
         self.streams.end(died=True, reason=reason)
         self.application.abort(reason)
 
-    def begin(self, write: Write, found: Analysis, description: str, started: int) -> Query:
-        """Report that the program begins to save an RDD or a model. On the program's thread."""
-        query = Query(
-            event.run_id(), write, found, "", self.application.owner_at(started), {"description": description[:500]}
-        )
-        self.saving[query.run_id] = query
-        self.teller.tell("START", query, emission.moment(started))
-        return query
-
-    def finish(self, query: Query, failure: BaseException | None) -> None:
-        """Report that it is saved, or why it is not. On the program's thread."""
-        if self.saving.pop(query.run_id, None) is not None:
-            facets = emission.error(f"{type(failure).__name__}: {failure}", "") if failure is not None else {}
-            self.teller.tell("COMPLETE" if failure is None else "FAIL", query, datetime.now(UTC), facets=facets)
-
     def took(self, jrdd: Any, started: int) -> None:
         """Note that the program took an RDD to the driver. On the program's thread."""
         self.rdd_reads.note(jrdd, started)
 
     def loaded(self, place: Dataset, started: int) -> None:
-        """Report that the program loaded a model. On the program's thread."""
+        """Report that the program loaded a model."""
         read = Analysis(Leaves({"model": [place]}))
         self.application.read_by_driver(read, self.application.owner_at(started))
 
     def _abort_queries(self, reason: str) -> None:
-        while self.saving:
-            _, query = self.saving.popitem()
-            self.teller.tell("ABORT", query, datetime.now(UTC), facets=emission.error(reason, ""))
+        self.saves.abort(reason)
         for execution in list(self.live.values()):
-            if execution.announced and execution.stream < 0:
-                self.teller.tell("ABORT", self._query(execution), datetime.now(UTC), facets=emission.error(reason, ""))
+            for one in execution.runs if execution.stream < 0 else ():
+                self.teller.tell("ABORT", self._query(one), datetime.now(UTC), facets=emission.error(reason, ""))
         self.live.clear()
 
     def beat(self, now: float) -> None:
@@ -174,10 +173,9 @@ class Collector:
         self._beat_at = now
         self.application.beat()
         for execution in list(self.live.values()):
-            if execution.announced and execution.stream < 0:
-                self.teller.beat(self._query(execution))
-        for query in list(self.saving.values()):
-            self.teller.beat(query)
+            for one in execution.runs if execution.stream < 0 else ():
+                self.teller.beat(self._query(one))
+        self.saves.beat()
         self.streams.beat()
 
     def _dies(self) -> bool:
@@ -233,16 +231,18 @@ class Collector:
         failure = crossing.text(happening.errorMessage())
         named = crossing.text(happening.executionName())
         if not execution.examined:
-            reads = named in READS or (not named and execution.description.startswith(("toLocalIterator", "foreach")))
+            iterates = not named and execution.description.startswith(("toLocalIterator", "foreach"))
+            reads = named in READS or iterates or _kind(jqe) in commands.READING
             if not (reads or named in CUTS or commands.writes(_kind(jqe))):
                 return
             self._examine(execution, jqe, named)
-        if execution.write is not None:
+        if execution.write is not None or execution.others:
             self._announce(execution)
-            self._close(execution, happening, jqe, failure)
+            for one in execution.runs:
+                self._close(one, happening, jqe, failure)
         elif execution.analysis is not None and not failure:
             if named in CUTS:
-                self.examiner.remember(execution.analysis)
+                self.examiner.cuts.remember(execution.analysis)
             else:
                 self._read(execution, execution.analysis)
 
@@ -264,10 +264,17 @@ class Collector:
         execution.examined = True
         found = self.examiner.examine(jqe, action)
         execution.write, execution.analysis, execution.sql = found.write, found.analysis, found.sql
+        execution.several += len(found.others)
+        for place, other in enumerate(found.others, 1):
+            further = msgspec.structs.replace(execution, place=place, others=[], limits=[])
+            further.write, further.analysis, further.sql = other.write, other.analysis, other.sql
+            execution.others.append(further)
 
     # --- events
 
     def _announce(self, execution: Execution) -> None:
+        for other in execution.others:
+            self._announce(other)
         if execution.write is None or execution.announced:
             return
         execution.announced = True
@@ -293,6 +300,8 @@ class Collector:
         elif execution.write is not None and execution.write.query is not None:
             try:
                 own = self._counts(execution, jqe)
+                if execution.several > 1:
+                    own.written = own.writes[execution.place] if len(own.writes) == execution.several else Statistics()
                 metrics = own if own.written.is_reported or metrics is None else metrics
             except Exception as error:  # noqa: BLE001 - counts are worth less than the run
                 self._say(f"no counts: {type(error).__name__}: {str(error)[:200]}")
@@ -355,7 +364,7 @@ class Collector:
 def _kind(jqe: Any) -> str:
     """Return the class of a plan's root."""
     facts = recorded.facts_of(jqe)
-    return facts.kind if facts is not None and facts.kind else str(jqe.analyzed().getClass().getSimpleName())
+    return facts.kind if facts is not None and facts.kind else commands.kind(jqe.analyzed())
 
 
 def _stack(jvm: Any, happening: Any) -> str:

@@ -12,7 +12,7 @@ from headwater.capture.spark import changed_rows, expressions
 from headwater.capture.spark import dependencies as deps
 from headwater.capture.spark.dependencies import Dependencies, Fields, Parts, Source, TooMany
 from headwater.capture.spark.plan import ATTRIBUTE, Node, object_name
-from headwater.capture.spark.relation import Column, Relation, Scope, leaf_key
+from headwater.capture.spark.relation import Column, EarlierColumn, Relation, Scope, leaf_key
 
 LIMIT = 1_000_000
 _LEFT_ONLY = frozenset({"LeftSemi", "LeftAnti"})
@@ -24,7 +24,7 @@ _KINDS = 9
 
 def resolve(
     plan: Node,
-    known: Mapping[int, Parts] | None = None,
+    known: Mapping[int, EarlierColumn] | None = None,
     predicted: Mapping[int, Dependencies] | None = None,
 ) -> Relation:
     """Return the relation that `plan` makes. `known`: earlier resolved columns, by ExprId, for plans that Spark cut off (checkpoints, micro-batches);
@@ -36,7 +36,7 @@ def resolve(
 
 
 class _Walk:
-    def __init__(self, known: Mapping[int, Parts], predicted: Mapping[int, Dependencies]) -> None:
+    def __init__(self, known: Mapping[int, EarlierColumn], predicted: Mapping[int, Dependencies]) -> None:
         self.known = known
         self.predicted = predicted
         self.ctes: dict[int, Relation] = {}
@@ -114,14 +114,17 @@ class _Walk:
     def _leaf(self, node: Node, _outer: Scope | None) -> Relation:
         key = leaf_key(node)
         columns = []
+        rows: Dependencies = {}
         for attribute in node.attributes("output"):
-            known = self.known.get(attribute.expression_id)
-            if known is None:
-                known = Parts(deps.of(Source(key, attribute.name)) if node.kind not in _SOURCELESS else {})
-            depends = self._predicted(attribute, known.depends)
-            columns.append(Column(attribute.expression_id, attribute.name, depends, known.inner))
+            earlier = self.known.get(attribute.expression_id)
+            if earlier is None:
+                depends = deps.of(Source(key, attribute.name)) if node.kind not in _SOURCELESS else {}
+            else:
+                depends, rows = earlier.depends, earlier.rows
+            fields = earlier.fields if earlier is not None else None
+            columns.append(Column(attribute.expression_id, attribute.name, self._predicted(attribute, depends), fields))
         self._spend(len(columns))
-        return Relation(columns, {})
+        return Relation(columns, rows)
 
     def _project(self, node: Node, outer: Scope | None) -> Relation:
         below = self.below(node, outer)
@@ -231,7 +234,7 @@ class _Walk:
                 column.depends = deps.strengthened(deps.merged(laid), deps.TRANSFORMATION)
             return Relation(below.columns + added, below.rows)
         if len(generator) == 1 and generator[0].kind in {"Explode", "PosExplode", "Inline"} and added:
-            inner = self._fields(generator[0].children[0], scope)
+            inner = expressions.elements(generator[0].children[0], scope, self._subquery(scope), scope.fields)
             if generator[0].kind == "Inline" and inner is not None and len(inner) == len(added):
                 for column, part in zip(added, inner.values(), strict=True):
                     column.depends, column.fields = deps.strengthened(part.depends, deps.TRANSFORMATION), part.inner
@@ -288,6 +291,19 @@ class _Walk:
     def _opaque(self, node: Node, outer: Scope | None) -> Relation:
         """Resolve code that Spark cannot see into: every output column depends on every input."""
         return self._unseen(node, self.below(node, outer), outer)
+
+    def _cogrouped(self, node: Node, outer: Scope | None) -> Relation:
+        """Resolve a function of two frames: the first columns of each are its keys."""
+        sides = [self.relation(child, outer) for child in node.children]
+        counts = [node.fields.get(field) for field in ("leftGroupingLen", "rightGroupingLen")]
+        keys = [
+            column.depends
+            for side, count in zip(sides, counts, strict=False)
+            if isinstance(count, int)
+            for column in side.columns[:count]
+        ]
+        rows = deps.merged([*(side.rows for side in sides), deps.deciding(deps.merged(keys), deps.GROUP_BY)])
+        return self._unseen(node, Relation([column for side in sides for column in side.columns], rows), outer)
 
     def _unseen(self, node: Node, below: Relation, outer: Scope | None) -> Relation:
         scope = Scope(below.columns, outer)
@@ -362,8 +378,8 @@ _HANDLERS: dict[str, Callable[[_Walk, Node, Scope | None], Relation]] = {
     "PythonMapInArrow": _Walk._opaque,
     "FlatMapGroupsInPandas": _Walk._opaque,
     "FlatMapGroupsInArrow": _Walk._opaque,
-    "FlatMapCoGroupsInPandas": _Walk._opaque,
-    "FlatMapCoGroupsInArrow": _Walk._opaque,
+    "FlatMapCoGroupsInPandas": _Walk._cogrouped,
+    "FlatMapCoGroupsInArrow": _Walk._cogrouped,
     "FlatMapGroupsInPandasWithState": _Walk._opaque,
     "TransformWithStateInPySpark": _Walk._opaque,
     "ScriptTransformation": _Walk._opaque,

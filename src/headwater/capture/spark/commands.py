@@ -23,7 +23,7 @@ class Write(msgspec.Struct):
     """The effect of a command. `query`/`jquery`: the plan whose output is written, in Python and in the JVM; None for plain DDL.
     `inner`: the plans that the command hides. `columns`: the target's, if only some of its rows are rewritten. `jtable`: the V2 table that it
     writes; `jname`: the name of one that does not exist yet. `facets`: further ones of the target.
-    `sources`: what it reads without a query.
+    `sources`: what it reads without a query. `renamed`: the names that it gives to the query's columns.
     """
 
     target: Dataset | None
@@ -41,6 +41,7 @@ class Write(msgspec.Struct):
     jname: Any = None
     facets: dict[str, Any] = {}
     sources: list[Dataset] = []
+    renamed: list[str] = []
 
 
 def write(jcommand: Any, node: Node, catalog: Catalog) -> Write | None:
@@ -231,9 +232,12 @@ def _view(jcommand: Any, node: Node, catalog: Catalog) -> Write | None:
         return None
     target = Dataset(*symlink, [], kind="VIEW")
     lifecycle = OVERWRITE if node.fields.get("replace") else CREATE
-    return Write(
+    write = Write(
         target, lifecycle, _query(node, "plan"), jcommand.plan(), sql=str(node.fields.get("originalText") or "")
     )
+    jnames = jcommand.userSpecifiedColumns()
+    write.renamed = [str(jnames.apply(i)._1()) for i in range(jnames.size())]
+    return write
 
 
 def _table(field: str, lifecycle: str) -> Callable[[Any, Node, Catalog], Write]:
@@ -344,8 +348,12 @@ _HANDLERS: dict[str, Callable[[Any, Node, Catalog], Write | None]] = {
 }
 
 
-KINDS = tuple(_HANDLERS)
+SEVERAL = "Commands"
+"""The kind of a plan that holds several commands: FROM … INSERT … INSERT."""
+KINDS = (*_HANDLERS, SEVERAL)
 """The classes of commands that may write something."""
+READING = frozenset({"SetVariable"})
+"""The classes of commands that take what a query gives to the driver."""
 
 
 def committed_target(write: Write, catalog: Catalog) -> Dataset | None:
@@ -360,4 +368,18 @@ def committed_target(write: Write, catalog: Catalog) -> Dataset | None:
 
 def writes(kind: str) -> bool:
     """Return whether a command of this class may write something."""
-    return kind in _HANDLERS
+    return kind in _HANDLERS or kind == SEVERAL
+
+
+def kind(janalyzed: Any) -> str:
+    """Return the class of a plan's root, or SEVERAL."""
+    found = str(janalyzed.getClass().getSimpleName())
+    if found != "Union":
+        return found
+    first = str(janalyzed.children().head().getClass().getSimpleName())
+    return SEVERAL if first in _HANDLERS else found
+
+
+def are_several(root: Node) -> bool:
+    """Return whether a plan is one of several commands, each a child of the root."""
+    return root.kind == "Union" and root.children[0].kind in _HANDLERS

@@ -5,7 +5,7 @@ An unknown relation raises nothing: its leaf has no dataset.
 """
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -47,10 +47,11 @@ _V2 = frozenset(
 )
 
 
+Begins = Callable[[Any, Node], bool]
+
+
 class Dataset(msgspec.Struct, gc=False):
-    """A dataset: name, columns, and the data for its facets. `layer`: what keeps its versions, Delta or Iceberg; `location`: as Spark writes
-    it.
-    """
+    """A dataset: name, columns, data of its facets. `layer`: what keeps its versions, Delta or Iceberg; `location`: as Spark writes it."""
 
     namespace: str
     name: str
@@ -170,9 +171,9 @@ def remembered(table: str) -> str:
     return _REMEMBERED.get(table, "")
 
 
-def leaves(jplan: Any, root: Node, catalog: Catalog, inner: Sequence[Any] = (), known: Collection[int] = ()) -> Leaves:
+def leaves(jplan: Any, root: Node, catalog: Catalog, inner: Sequence[Any] = (), begins: Begins | None = None) -> Leaves:
     """Return the datasets of the leaves of `jplan`, whose tree is `root`, and of the plans that it hides. Also completes
-    Expand nodes in `root`. `known`: ExprIds of columns that were resolved before, whose leaf need not be asked.
+    Expand nodes in `root`. `begins`: whether a leaf is the rest of a plan that was read before, so that it need not be asked.
     """
     result = Leaves()
     nodes: dict[str, Node] = {}
@@ -192,7 +193,7 @@ def leaves(jplan: Any, root: Node, catalog: Catalog, inner: Sequence[Any] = (), 
             node = nodes.get(first) if first else None
             if node is None or first in result.by_key:
                 continue
-            if node.kind in RDDS and int(first) in known:
+            if node.kind in RDDS and begins is not None and begins(leaf, node):
                 continue
             datasets = _counted(leaf, node, catalog, result.coverage)
             if datasets:

@@ -10,23 +10,23 @@ from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.commands import Write
 from headwater.capture.spark.config import Config
 from headwater.capture.spark.coverage import Coverage
-from headwater.capture.spark.datasets import Catalog, Leaves
-from headwater.capture.spark.dependencies import Parts
+from headwater.capture.spark.cuts import CutPlans
+from headwater.capture.spark.datasets import Catalog
 from headwater.capture.spark.predictions import Predictions
 
 CUTS = frozenset({"checkpoint", "localCheckpoint"})
 """Actions that make a plan's end the beginning of another plan."""
-_MOST_COLUMNS = 20_000
 _MOST_PLANS = 64
 _LONGEST_PLAN = 100_000
 
 
 class Examined(msgspec.Struct):
-    """A query: what it writes, if it does; what it reads, if that is reported; the statement it was."""
+    """A query: what it writes, if it does; what it reads, if that is reported; the statement it was. `others`: of one that writes several tables."""
 
     write: Write | None = None
     analysis: Analysis | None = None
     sql: str = ""
+    others: list["Examined"] = []
 
 
 class _Repeated(msgspec.Struct):
@@ -43,9 +43,8 @@ class Examiner:
     def __init__(self, config: Config, coverage: Coverage) -> None:
         self.config = config
         self._coverage = coverage
-        # Columns of plans that Spark cuts off (checkpoints, micro-batches), by ExprId.
-        self.columns: OrderedDict[int, tuple[Parts, Leaves]] = OrderedDict()
-        self.predictions = Predictions(config, self.columns, coverage)
+        self.cuts = CutPlans()
+        self.predictions = Predictions(config, self.cuts, coverage)
         self._plans: OrderedDict[tuple[str, str, str], _Repeated] = OrderedDict()
         self._namespaces: dict[str, str] = {}
 
@@ -58,7 +57,8 @@ class Examiner:
             return self._again(self._plans[key], facts.numbers())
         janalyzed, catalog = recorded.analyzed(jqe), Catalog(jqe, self._namespaces)
         found = self._read(janalyzed, facts, catalog, action)
-        self._leave_out_models(found)
+        for one in (found, *found.others):
+            self._leave_out_models(one)
         covered = found.analysis.leaves.coverage if found.analysis is not None else self._coverage
         covered.add(catalog.coverage)
         if key is not None and facts is not None and self._is_lasting(found, jqe, key, action):
@@ -70,13 +70,6 @@ class Examiner:
             while len(self._plans) > _MOST_PLANS:
                 self._plans.popitem(last=False)
         return found
-
-    def remember(self, found: Analysis) -> None:
-        """Note the columns of a plan whose output begins another one."""
-        for column in found.columns:
-            self.columns[column.id] = (Parts(column.depends, column.fields), found.leaves)
-        while len(self.columns) > _MOST_COLUMNS:
-            self.columns.popitem(last=False)
 
     def _is_lasting(self, found: Examined, jqe: Any, key: tuple[str, str, str], action: str) -> bool:
         """Return whether another query with these facts has the same answer: the JVM was not asked, and nothing but the plan decided."""
@@ -104,14 +97,20 @@ class Examiner:
         root, why = analysis.tree_of(janalyzed, self.config, facts)
         if root is None:
             return _tables(janalyzed, catalog, why)
+        if not commands.are_several(root):
+            return self._read_one(janalyzed, root, catalog, action)
+        children = janalyzed.children()
+        each = [self._read_one(children.apply(i), child, catalog, action) for i, child in enumerate(root.children)]
+        each[0].others = each[1:]
+        return each[0]
+
+    def _read_one(self, janalyzed: Any, root: plan.Node, catalog: Catalog, action: str) -> Examined:
         write = commands.write(janalyzed, root, catalog)
         if write is None:
             if inference.reads_first_line(action, root):
                 return Examined()
             within = self.predictions.within
-            return Examined(
-                analysis=analysis.analyse(janalyzed, root, catalog, self.columns, output=False, within=within)
-            )
+            return Examined(analysis=analysis.analyse(janalyzed, root, catalog, self.cuts, output=False, within=within))
         found = Examined(write)
         if write.query is not None:
             found.analysis = self._written(write, write.query, catalog)
@@ -121,7 +120,7 @@ class Examiner:
             if write.sources:
                 found.analysis = analysis.whole(write.sources)
         if write.foreach_batch and found.analysis is not None:
-            self.remember(found.analysis)
+            self.cuts.remember(found.analysis)
         if write.target is None:
             # A sink without a dataset (console, noop, memory): its inputs feed nothing.
             found.write = found.analysis = None
@@ -132,12 +131,13 @@ class Examiner:
             write.jquery,
             query,
             catalog,
-            self.columns,
+            self.cuts,
             output=not write.inner,
             inner=write.inner,
             within=self.predictions.within,
         )
         found.gives(write.partitions)
+        found.renames(write.renamed)
         if write.columns and write.target is not None:
             found.rewrites(write.target, write.columns)
         return found

@@ -99,6 +99,13 @@ def fields(expression: Node, lookup: Lookup, subquery: Subquery, inner: Inner) -
     return _Reader(lookup, subquery, inner).fields(expression)
 
 
+def elements(expression: Node, lookup: Lookup, subquery: Subquery, inner: Inner) -> Fields | None:
+    """Return the fields of the structs in the array that `expression` is, of a source's too; None if they are not known."""
+    reader = _Reader(lookup, subquery, inner)
+    made = reader.fields(expression)
+    return made if made is not None else reader.source_fields(expression)
+
+
 class _Reader:
     def __init__(self, lookup: Lookup, subquery: Subquery, inner: Inner | None = None) -> None:
         self.lookup = lookup
@@ -339,7 +346,7 @@ class _Reader:
         """Return the fields of a struct after `withField` and `dropFields`."""
         made = self.fields(node.children[0])
         if made is None:
-            made = self._source_fields(node.children[0])
+            made = self.source_fields(node.children[0])
         if made is None:
             return None
         result = dict(made)
@@ -353,9 +360,11 @@ class _Reader:
                 return None
         return result
 
-    def _source_fields(self, node: Node) -> Fields | None:
-        """Return the fields of a struct that a source has: it is an unchanged column, or a field of one."""
+    def source_fields(self, node: Node) -> Fields | None:
+        """Return the fields of a struct that a source has, or of an array's structs: it is an unchanged column, or a field of one."""
         kind = _type(node)
+        if isinstance(kind, dict) and kind.get("type") == "array":
+            kind = kind.get("elementType")
         depends = self.value(node)
         if (
             not isinstance(kind, dict)

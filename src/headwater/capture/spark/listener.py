@@ -58,8 +58,8 @@ class Inbox:
         return self._jvm.java.beans.EventHandler.create(interface, self._queue, "offer", "", method)
 
     def compile(self, commands: Iterable[str], actions: Iterable[str], most: int) -> None:
-        """Let the driver read plans from now on, if it can. `commands`: classes of commands that write; `actions`: whose plans are wanted; `most`:
-        the size of a plan, as `PlanText.java` counts it.
+        """Let the driver read plans from now on, if it can. `commands`: classes of commands that write; `actions`: actions and other
+        commands whose plans are wanted; `most`: the size of a plan, as `PlanText.java` counts it.
         """
         java = compiled.compile_in(self._jvm)
         if java is not None:

@@ -1,6 +1,7 @@
 """Follow the models of `pyspark.ml`: Spark tells its listeners of jobs only, so the methods that fit, transform, evaluate, save and load are wrapped.
 
-A save is a run whose output is the model; a load is read by the application. Never raises, and passes on what the method itself raises.
+A save is a run whose output is the model; a load is read by the application. The program's thread notes them, and reads what the program may change
+later (parameters); the rest is found out on capture's own thread. Never raises, and passes on what the method itself raises.
 Models of a Spark Connect session are not followed.
 """
 
@@ -11,17 +12,18 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.commands import CREATE, OVERWRITE, Write
-from headwater.capture.spark.datasets import Dataset, where_pair
+from headwater.capture.spark.datasets import Dataset
 from headwater.capture.spark.imports import after_import
 from headwater.capture.spark.predictions import Model, Predictions
+from headwater.capture.spark.reported_saves import Save, Saves
+from headwater.capture.spark.saves import whole_place
 from headwater.client import event
-from headwater.model import names
 
 log = logging.getLogger("headwater")
 
@@ -42,10 +44,7 @@ class Watcher(Protocol):
     """The reporter of a context's models."""
 
     predictions: Predictions
-
-    def begin(self, write: Write, found: Analysis, description: str, started: int) -> Any: ...
-
-    def finish(self, begun: Any, failure: BaseException | None) -> None: ...
+    saves: Saves
 
     def loaded(self, place: Dataset, started: int) -> None: ...
 
@@ -187,17 +186,17 @@ def _overwriting(original: Any) -> Any:
 def _saving(original: Any, watcher: Callable[[], Watcher | None]) -> Any:
     @functools.wraps(original)
     def save(self: Any, path: str) -> Any:
-        found = begun = place = model = None
+        found = begun = model = None
         failure: BaseException | None = None
         with _outermost() as first:
             with _unharmed("the save of a model was not captured"):
                 instance = _written.get(self) or getattr(self, "instance", None)
                 found = watcher() if first and _is_model(instance) else None
                 if found is not None:
-                    model, place = _models.setdefault(instance, Model()), _place(path)
-                    found.predictions.note_place(place)
+                    model = _models.setdefault(instance, Model())
                     again = self in _replaced or getattr(self, "shouldOverwrite", False)
-                    begun = _begin(found, instance, model, place, OVERWRITE if again else CREATE)
+                    saved = _Saved(instance, model, path, OVERWRITE if again else CREATE, described(instance))
+                    begun = found.saves.begin(functools.partial(_prepare, found.predictions, saved), f"save {path}")
             try:
                 return original(self, path)
             except BaseException as error:
@@ -205,41 +204,67 @@ def _saving(original: Any, watcher: Callable[[], Watcher | None]) -> Any:
                 raise
             finally:
                 with _unharmed("the end of a save was not captured"):
-                    if found is not None and begun is not None:
-                        found.finish(begun, failure)
-                        if failure is None and model is not None:
-                            model.place = place
+                    if found is not None and begun is not None and model is not None:
+                        found.saves.finish(begun, failure, functools.partial(_place_model, begun, model))
 
     return save
 
 
-def _begin(found: Watcher, instance: Any, model: Model, place: Dataset, lifecycle: str) -> Any:
-    training = found.predictions.training(model)
-    facets = {"headwater_model": event.facet("headwater_model", **described(instance, model.metrics))}
-    started = time.time_ns() // 1_000_000
-    return found.begin(Write(place, lifecycle, facets=facets), training, f"save {place.name}", started)
+class _Saved(NamedTuple):
+    """A save of a model. `description`: as it was when the save began, without its metrics."""
+
+    instance: Any
+    model: Model
+    path: str
+    lifecycle: str
+    description: dict[str, Any]
+
+
+def _prepare(predictions: Predictions, saved: _Saved) -> tuple[Write, Analysis]:
+    """Find out where a model is saved, what it was fitted to, and how well. On capture's thread."""
+    place = _place(saved.path)
+    predictions.note_place(place)
+    training = predictions.training(saved.model)
+    metrics = measured(saved.instance) | saved.model.metrics
+    facets = {"headwater_model": event.facet("headwater_model", **saved.description, metrics=metrics)}
+    return Write(place, saved.lifecycle, facets=facets), training
+
+
+def _place_model(begun: Save, model: Model) -> None:
+    if begun.query is not None:
+        model.place = begun.query.write.target
 
 
 def _loading(original: Any, watcher: Callable[[], Watcher | None]) -> Any:
     @functools.wraps(original)
     def load(self: Any, path: str) -> Any:
-        found = place = None
+        found = None
+        model = Model()
         started = time.time_ns() // 1_000_000
         with _outermost() as first:
             with _unharmed("the load of a model was not captured"):
                 found = watcher() if first else None
                 if found is not None:
-                    place = _place(path)
-                    found.predictions.note_place(place)
+                    found.saves.later(functools.partial(_note_loaded, found.predictions, model, path))
             result = original(self, path)
         with _unharmed("the load of a model was not captured"):
-            if found is not None and place is not None and _is_model(result):
-                named = set().union(*(columns_named(part)[0] for part in [result, *stages(result)]))
-                _models[result] = Model(named=frozenset(named), place=place)
-                found.loaded(place, started)
+            if found is not None and _is_model(result):
+                model.named = frozenset(set().union(*(columns_named(part)[0] for part in [result, *stages(result)])))
+                _models[result] = model
+                found.saves.later(functools.partial(_report_loaded, found, model, started))
         return result
 
     return load
+
+
+def _note_loaded(predictions: Predictions, model: Model, path: str) -> None:
+    model.place = _place(path)
+    predictions.note_place(model.place)
+
+
+def _report_loaded(found: Watcher, model: Model, started: int) -> None:
+    if model.place is not None:
+        found.loaded(model.place, started)
 
 
 # --- what is told of a model
@@ -275,22 +300,26 @@ def stages(model: Any) -> list[Any]:
     return [one for part in inner for one in stages(part)] if inner else [model]
 
 
-def described(model: Any, measured: Mapping[str, float]) -> dict[str, Any]:
-    """Return the class, the parameters and the metrics of a model and its stages. `measured`: by evaluators. Runs no query."""
+def described(model: Any) -> dict[str, Any]:
+    """Return the class and the parameters of a model and its stages. Asks the JVM nothing."""
     parts = stages(model)
     own = [] if parts == [model] else [("params", dict(_plain(_params(model))))]
-    metrics: dict[str, Any] = {}
-    for part in parts:
-        metrics |= _summarised(part)
-    for name in _SEARCHED:
-        if values := getattr(model, name, None):
-            metrics[f"{name}.{_metric(model.getEvaluator())}"] = [float(value) for value in values]
     return {
         "class": type(model).__name__,
         **dict(own),
         "stages": [{"class": type(part).__name__, "params": dict(_plain(_params(part)))} for part in parts],
-        "metrics": {**metrics, **measured},
     }
+
+
+def measured(model: Any) -> dict[str, Any]:
+    """Return the metrics that a model and its stages carry. Runs no query."""
+    metrics: dict[str, Any] = {}
+    for part in stages(model):
+        metrics |= _summarised(part)
+    for name in _SEARCHED:
+        if values := getattr(model, name, None):
+            metrics[f"{name}.{_metric(model.getEvaluator())}"] = [float(value) for value in values]
+    return metrics
 
 
 def _summarised(part: Any) -> Iterator[tuple[str, Any]]:
@@ -326,10 +355,6 @@ def _is_model(thing: Any) -> bool:
 
 
 def _place(path: str) -> Dataset:
-    """Return the dataset of a place, which is made whole as Hadoop makes it."""
     from pyspark import SparkContext
 
-    context: Any = SparkContext._active_spark_context
-    jpath = context._jvm.org.apache.hadoop.fs.Path(path)
-    whole = jpath.getFileSystem(context._jsc.hadoopConfiguration()).makeQualified(jpath)
-    return Dataset(*where_pair(names.from_location(str(whole.toString()))), [], "model")
+    return whole_place(SparkContext._active_spark_context, path, "model")

@@ -34,7 +34,7 @@ class Target(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if lineage_url(self.url) is None:
-            raise ValueError(f"{self.url!r} is no address of a server: it begins with http:// or https://")
+            raise ValueError(f"{self.url!r} is not a server's address. Begin it with http:// or https://")
         for text in (self.url, self.namespace):
             if not text.isprintable():
                 raise ValueError(f"{text!r} has characters that cannot be printed")
@@ -59,7 +59,7 @@ _INSTALL = Step("Install capture into the Python that runs the driver.", f"pip i
 
 
 class Platform(msgspec.Struct, frozen=True):
-    """`tried`: how far its settings were run, and where the rest is from."""
+    """`tried`: how far its settings were run, and where the rest is from; goes on after "Tested: "."""
 
     name: str
     title: str
@@ -93,7 +93,7 @@ def _submit(target: Target) -> Platform:
             _INSTALL,
             Step("Set the variables, and start the program as before.", f"{_exports(target)}\nspark-submit job.py"),
         ),
-        "Run in the tests with spark-submit and python, on local[*] and a standalone cluster.",
+        "with spark-submit and python, on local[*] and a standalone cluster.",
     )
 
 
@@ -119,7 +119,7 @@ def _standalone(target: Target) -> Platform:
                 "  local:///opt/spark/jars/ANY.jar /shared/job.py ''",
             ),
         ),
-        "Run in the tests: with a server that comes back within the wait, and with one that comes back after the driver and its disk are gone.",
+        "with a server that comes back within the wait, and with one that comes back after the driver and its disk are gone.",
     )
 
 
@@ -137,11 +137,11 @@ def _yarn(target: Target) -> Platform:
                 "  job.py",
             ),
             Step(
-                "Client mode: the driver is here, with this shell's variables.",
-                f"{_exports(target)}\nspark-submit --master yarn job.py",
+                "Client mode: the driver is on this machine. Install capture into its Python, and set the variables in this shell.",
+                f"pip install {DISTRIBUTION}\n{_exports(target)}\nspark-submit --master yarn job.py",
             ),
         ),
-        "An environment with the wheel alone is run in the tests. The settings' names are in Spark 4.3's own code; no YARN was run.",
+        "an environment with the wheel alone. The settings' names were found in the code of Spark 4.3.0; they were not run on YARN.",
     )
 
 
@@ -159,7 +159,7 @@ def _kubernetes(target: Target) -> Platform:
                 "  local:///opt/app/job.py",
             ),
         ),
-        "The settings' names are in Spark 4.3's own code; no Kubernetes was run.",
+        "not on Kubernetes. The settings' names were found in the code of Spark 4.3.0.",
     )
 
 
@@ -175,7 +175,8 @@ def _databricks(target: Target) -> Platform:
             ),
             Step("The cluster's environment variables (Advanced, Spark, Environment variables).", variables, "text"),
         ),
-        "The path and the field are from Databricks' documentation. Serverless compute and Databricks Connect are Spark Connect, and were not tried.",
+        "not on Databricks. The path and the field are from its documentation. Serverless compute and Databricks Connect are Spark Connect: see "
+        "`--for connect`, which was not tried there.",
     )
 
 
@@ -206,7 +207,7 @@ def _emr(target: Target) -> Platform:
                 f"--conf spark.archives=s3://BUCKET/{_ARCHIVE} \\\n{_conf('spark.emr-serverless.driverEnv.', serverless)}",
             ),
         ),
-        "No EMR was run, and its spellings were not looked up: check them against AWS's documentation. The release's Python must be 3.11 or newer.",
+        "not on EMR, and its spellings were not looked up: check them against AWS's documentation. The release's Python must be 3.11 or newer.",
     )
 
 
@@ -236,7 +237,7 @@ def _dataproc(target: Target) -> Platform:
                 f"  --properties {_properties(serverless)}",
             ),
         ),
-        "The serverless prefix is from Google's documentation. The cluster's were not looked up: check them against it. No Dataproc was run.",
+        "not on Dataproc. The serverless prefix is from Google's documentation; the cluster's were not looked up, so check them against it.",
     )
 
 
@@ -259,13 +260,13 @@ def _glue(target: Target) -> Platform:
         (
             Step("A parameter of the job.", f"--additional-python-modules {DISTRIBUTION}", "text"),
             Step(
-                "Glue passes no variables of these names on: two lines in the script, after `spark` is made.",
+                "Glue passes no variables of these names on to the script. Add these lines to it, after `spark` is made.",
                 _in_code(target),
                 "python",
             ),
             Step("At the end, before `job.commit()`.", "attachment.flush(60)", "python"),
         ),
-        "The parameter is from AWS's documentation. No Glue was run; `attach` is run in the tests.",
+        "`attach`, but not on Glue. The parameter is from AWS's documentation.",
     )
 
 
@@ -280,7 +281,7 @@ def _connect(target: Target) -> Platform:
             ),
             Step("Set the variables, and start the program as before.", f"{_exports(target)}\npython job.py"),
         ),
-        "Run in the tests with a server of PySpark's own script, against the same programs with a JVM.",
+        "with a server of PySpark's own script; its lineage is compared with that of the same programs with a JVM.",
     )
 
 
@@ -290,14 +291,14 @@ def _notebook(target: Target) -> Platform:
         "Jupyter",
         (
             Step("Install capture into the kernel's Python.", f"%pip install {DISTRIBUTION}", "text"),
-            Step("In the first cell, before or after `spark` is made.", _in_code(target), "python"),
+            Step("In the first cell, after `spark` is made.", _in_code(target), "python"),
             Step(
                 "Or for every notebook of a kernel: the `env` of its kernel.json (`jupyter kernelspec list` tells where it is).",
                 msgspec.json.format(msgspec.json.encode({"env": target.variables()}), indent=2).decode(),
                 "json",
             ),
         ),
-        "`attach` is run in the tests; Jupyter was not.",
+        "`attach`, but not in Jupyter.",
     )
 
 
@@ -319,7 +320,7 @@ def _airflow(target: Target) -> Platform:
                 "python",
             ),
         ),
-        "The variables are run in the tests with spark-submit. The operators were not run with them.",
+        "the variables, with spark-submit; not the operators with them.",
     )
 
 
@@ -339,7 +340,7 @@ def _dagster(target: Target) -> Platform:
             ),
             Step("An asset that makes the session itself.", _in_code(target), "python"),
         ),
-        "Dagster was not run: check the call against its documentation of Pipes.",
+        "not in Dagster. The call is as in its documentation of Pipes.",
     )
 
 

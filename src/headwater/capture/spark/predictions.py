@@ -8,7 +8,7 @@ table is joined with itself.
 import re
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -18,8 +18,9 @@ from headwater.capture.spark import dependencies as deps
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.config import Config
 from headwater.capture.spark.coverage import Coverage
+from headwater.capture.spark.cuts import CutPlans
 from headwater.capture.spark.datasets import Catalog, Dataset, Leaves
-from headwater.capture.spark.dependencies import Dependencies, How, Parts, Source
+from headwater.capture.spark.dependencies import Dependencies, How, Source
 from headwater.capture.spark.plan import Node
 from headwater.capture.spark.relation import Column
 
@@ -44,12 +45,12 @@ class Model(msgspec.Struct, eq=False):
 
 
 class Predictions:
-    """The models and predicted columns of one SparkContext. `known`: columns of plans that Spark cut off."""
+    """The models and predicted columns of one SparkContext. `cuts`: the plans that Spark cut off."""
 
-    def __init__(self, config: Config, known: Mapping[int, tuple[Parts, Leaves]], coverage: Coverage) -> None:
+    def __init__(self, config: Config, cuts: CutPlans, coverage: Coverage) -> None:
         self._config = config
         self._coverage = coverage
-        self._known = known
+        self._cuts = cuts
         self._columns: OrderedDict[int, tuple[Model, str]] = OrderedDict()
         self._places: set[tuple[str, str]] = set()
         # Actions of the program's thread, done later.
@@ -121,7 +122,7 @@ class Predictions:
         root, why = analysis.tree_of(janalyzed, self._config)
         if root is None:
             return analysis.tables_only([janalyzed], catalog, why)
-        found = analysis.analyse(janalyzed, root, catalog, self._known, output=False, within=self.within)
+        found = analysis.analyse(janalyzed, root, catalog, self._cuts, output=False, within=self.within)
         given = {column.name for column in found.columns}
         used = model.named & given | (given if model.words is None else model.words & given) or given
         depends = deps.unseen(deps.merged(column.depends for column in found.columns if column.name in used))

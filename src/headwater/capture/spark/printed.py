@@ -11,9 +11,9 @@ def report_lines(report: Report) -> Iterator[str]:
     if (setting := report.setting) is not None:
         yield f"Python {setting.python}, PySpark {setting.pyspark}, Java {setting.java}, {setting.master}"
         yield (
-            "switched on by HEADWATER_CAPTURE=spark"
+            "HEADWATER_CAPTURE=spark switches capture on in this Python."
             if setting.installed
-            else "NOT switched on by HEADWATER_CAPTURE=spark"
+            else "HEADWATER_CAPTURE=spark does NOT switch capture on in this Python; the check did it by hand."
         )
         yield ""
     width = max((len(step.does) for step in report.steps), default=0)
@@ -29,7 +29,7 @@ def report_lines(report: Report) -> Iterator[str]:
             f", {rest}: {sent.error or 'no answer in time'}" if rest else ""
         )
     if report.run is not None and report.sent:
-        yield f"Look at it: headwater run show {report.run}"
+        yield f"Show its lineage: headwater run show {report.run}"
     if report.ended is not None:
         yield "The job's last lines:"
         yield from (f"  {line}" for line in report.ended.splitlines())
@@ -49,4 +49,5 @@ def platform_lines(platform: Platform) -> Iterator[str]:
         yield f"# {step.what}"
         yield from step.text.splitlines()
     yield ""
-    yield f"# {platform.tried}"
+    yield f"# Tested: {platform.tried}"
+    yield "# Then check it where the driver runs: python -m headwater.capture.spark check"

@@ -1,5 +1,7 @@
 """A relation of a plan: its columns, what decides about its rows, and what an expression over it sees."""
 
+from typing import NamedTuple
+
 import msgspec
 
 from headwater.capture.spark.dependencies import Dependencies, Fields
@@ -13,6 +15,14 @@ class Column(msgspec.Struct, gc=False):
     name: str
     depends: Dependencies
     fields: Fields | None = None
+
+
+class EarlierColumn(NamedTuple):
+    """A column of a plan that Spark cut off. `rows`: what decided about the rows of that plan."""
+
+    depends: Dependencies
+    fields: Fields | None
+    rows: Dependencies
 
 
 class Relation(msgspec.Struct, gc=False):

@@ -44,11 +44,14 @@ class Scan(msgspec.Struct):
 
 
 class Metrics(msgspec.Struct):
-    """The metrics of one execution: what it wrote and read. `limit` says of how many nodes they are, if not of all; else it is empty."""
+    """The metrics of one execution: what it wrote and read. `limit` says of how many nodes they are, if not of all; else it is empty.
+    `writes`: of one that writes several tables, each, in the order of the plan.
+    """
 
     written: Statistics
     scans: list[Scan] = []
     limit: str = ""
+    writes: list[Statistics] = []
 
 
 class Node(msgspec.Struct):
@@ -96,6 +99,7 @@ def metrics(walk: Walk) -> Metrics:
         elif "numOutputRows" in values:
             size = values.get("numOutputBytes")
             result.written = Statistics(values["numOutputRows"], size, values.get("numFiles"))
+            result.writes.insert(0, result.written)  # the last child comes first
     return result
 
 

@@ -23,7 +23,7 @@ def env(
         typer.Option(
             "--for",
             metavar="PLATFORM",
-            help="submit, yarn, kubernetes, databricks, emr, dataproc, glue, connect, notebook, airflow or dagster.",
+            help="submit, standalone, yarn, kubernetes, databricks, emr, dataproc, glue, connect, notebook, airflow or dagster.",
         ),
     ],
     url: Annotated[str | None, typer.Option(help="The server's address, as the driver reaches it.")] = None,

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from headwater.capture.spark import columns, datasets, dependencies, expands, plan, schema
-from headwater.capture.spark.dependencies import How, Parts, Source, TooMany
+from headwater.capture.spark.dependencies import How, Source, TooMany
+from headwater.capture.spark.relation import EarlierColumn
 
 Flat = list[dict[str, Any]]
 
@@ -122,9 +123,11 @@ def test_an_unknown_node_with_an_output_depends_on_everything() -> None:
 
 def test_a_cut_plan_reuses_earlier_columns() -> None:
     cut = node("LogicalRDD", output=[column("a", 40), column("b", 41)])
-    known = {40: Parts(dependencies.of(Source("1", "orig")))}
+    decided = dependencies.deciding(dependencies.of(Source("1", "k")), dependencies.FILTER)
+    known = {40: EarlierColumn(dependencies.of(Source("1", "orig")), None, decided)}
     found = columns.resolve(plan.parse(json.dumps(cut)), known)
     assert [texts(c.depends) for c in found.columns] == [{"1.orig IDENTITY"}, set()]
+    assert texts(found.rows) == {"1.k FILTER"}
 
 
 def test_the_work_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

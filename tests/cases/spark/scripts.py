@@ -1,3 +1,5 @@
+spark.sql(
+    """
 begin
   declare most int;
   set most = (select max(age) from people);
@@ -9,3 +11,5 @@ begin
   end for;
   drop table made_script;
 end
+"""
+)
