@@ -242,7 +242,8 @@ class Collector:
                 self._close(one, happening, jqe, failure)
         elif execution.analysis is not None and not failure:
             if named in CUTS:
-                self.examiner.cuts.remember(execution.analysis)
+                found = execution.analysis
+                self.examiner.cuts.remember(found.columns, found.rows, found.leaves)
             else:
                 self._read(execution, execution.analysis)
 

@@ -4,16 +4,17 @@ The leaf has the ExprIds of the plan before it. Where it is joined with itself, 
 """
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from headwater.capture.spark import crossing
+from headwater.capture.spark.dependencies import Dependencies
 from headwater.capture.spark.plan import Node
-from headwater.capture.spark.relation import EarlierColumn
+from headwater.capture.spark.relation import Column, EarlierColumn
 
 if TYPE_CHECKING:
-    from headwater.capture.spark.analysis import Analysis
     from headwater.capture.spark.datasets import Leaves
 
 _MOST_COLUMNS = 20_000
@@ -38,10 +39,10 @@ class CutPlans:
     def __len__(self) -> int:
         return len(self._columns)
 
-    def remember(self, found: "Analysis") -> None:
-        """Note the columns of a plan whose output begins another one."""
-        for column in found.columns:
-            self._columns[column.id] = Cut(EarlierColumn(column.depends, column.fields, found.rows), found.leaves)
+    def remember(self, columns: Sequence[Column], rows: Dependencies, leaves: "Leaves") -> None:
+        """Note the columns of a plan whose output begins another one, and what decides about its rows."""
+        for column in columns:
+            self._columns[column.id] = Cut(EarlierColumn(column.depends, column.fields, rows), leaves)
         while len(self._columns) > _MOST_COLUMNS:
             self._columns.popitem(last=False)
 

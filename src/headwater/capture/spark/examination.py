@@ -120,7 +120,7 @@ class Examiner:
             if write.sources:
                 found.analysis = analysis.whole(write.sources)
         if write.foreach_batch and found.analysis is not None:
-            self.cuts.remember(found.analysis)
+            self.cuts.remember(found.analysis.columns, found.analysis.rows, found.analysis.leaves)
         if write.target is None:
             # A sink without a dataset (console, noop, memory): its inputs feed nothing.
             found.write = found.analysis = None
