@@ -75,8 +75,10 @@ def _id(reading: DatasetName | JobName, identity: Identity) -> uuid.UUID:
     return version.job_id(reading)
 
 
-async def resolve(database: Database, name: str, kind: str | None = None) -> Resolution:
-    """Resolve a name that a person gave: the node id, the whole name, or an ending that only one thing has."""
+async def resolve(database: Database, name: str, kind: str | None = None, *, suggest: bool = True) -> Resolution:
+    """Resolve a name that a person gave: the node id, the whole name, or an ending that only one thing has. `suggest`: look for what is near where
+    nothing is meant, which costs more than all else.
+    """
     wanted = kind_of(kind)
     if not name.strip():
         raise InvalidQuestion("name must not be blank", parameter="name")
@@ -99,5 +101,7 @@ async def resolve(database: Database, name: str, kind: str | None = None) -> Res
                 return Resolution(_search_hit(meant[0]), [], [])
             if meant:
                 return Resolution(None, [_search_hit(hit) for hit in meant], [])
+        if not suggest:
+            return Resolution(None, [], [])
         close = [one for one in await near(connection, name, 10) if wanted in {None, one.type}]
     return Resolution(None, [], [_search_hit(one) for one in close[:5]])

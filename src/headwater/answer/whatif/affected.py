@@ -161,29 +161,38 @@ def _worst_by_dataset(spread: Spread) -> dict[uuid.UUID, str]:
 
 
 def _columns(spread: Spread, names: Mapping[uuid.UUID, NodeRow]) -> Iterable[HitColumn]:
+    ways: dict[Column, _Way] = {}
     for (dataset, column), reached in spread.columns.items():
         if reached.because is not None and dataset in names:
-            path, kinds, masked = _path(spread, (dataset, column), names)
-            kind = "unknown" if "unknown" in kinds else "indirect" if "indirect" in kinds else "direct"
-            yield HitColumn(names[dataset].node_id, column or None, kind, masked, reached.severity, reached.hop, path)
+            way = _way(spread, (dataset, column), names, ways)
+            kind = "unknown" if "unknown" in way.kinds else "indirect" if "indirect" in way.kinds else "direct"
+            yield HitColumn(
+                names[dataset].node_id, column or None, kind, way.masked, reached.severity, reached.hop, way.path
+            )
 
 
-def _path(spread: Spread, end: Column, names: Mapping[uuid.UUID, NodeRow]) -> tuple[list[str], set[str], bool]:
+class _Way(msgspec.Struct, frozen=True):
     """The way from the changed column: its nodes, the kinds of its steps, and whether one masks the value."""
-    path, kinds, masked = [_label(end, names)], set[str](), False
-    seen = {end}
-    at = spread.columns[end]
-    while at.because is not None and at.because not in seen:
-        seen.add(at.because)
-        kinds.add(at.kind)
-        masked = masked or at.masked
-        if at.job is not None and at.job in names:
-            path.append(names[at.job].node_id)
-        path.append(_label(at.because, names))
-        if at.because not in spread.columns:
+
+    path: list[str]
+    kinds: frozenset[str]
+    masked: bool
+
+
+def _way(spread: Spread, end: Column, names: Mapping[uuid.UUID, NodeRow], ways: dict[Column, _Way]) -> _Way:
+    """Return the way to a column; of those before it, `ways` knows some, and learns the others."""
+    steps = [end]
+    while (at := spread.columns.get(steps[-1])) is not None and at.because is not None and steps[-1] not in ways:
+        if at.because in steps:
             break
-        at = spread.columns[at.because]
-    return path[::-1], kinds, masked
+        steps.append(at.because)
+    before = ways.get(steps[-1]) or _Way([_label(steps[-1], names)], frozenset(), False)
+    for column in reversed(steps[:-1]):
+        reached = spread.columns[column]
+        job = [names[reached.job].node_id] if reached.job is not None and reached.job in names else []
+        path = [*before.path, *job, _label(column, names)]
+        before = ways[column] = _Way(path, before.kinds | {reached.kind}, before.masked or reached.masked)
+    return before
 
 
 def _label(column: Column, names: Mapping[uuid.UUID, NodeRow]) -> str:

@@ -68,12 +68,13 @@ async def spread(
             found.columns[dataset, column] = Reached("direct", False, NOTHING, 0)
     seen = 0
     hop = 0
+    edges = _Edges(connection)
     while fresh:
         hop += 1
         level = dict(list(fresh.items())[: max(0, most - seen)])
         found.hidden += len(fresh) - len(level)
         seen += len(level)
-        step = _Step(connection, found, hop)
+        step = _Step(connection, found, hop, edges)
         await step.load(level, forms)
         await step.judge(level, forms)
         fresh, forms = step.next(level)
@@ -83,7 +84,7 @@ async def spread(
 async def jobs_that_use(connection: Connection, columns: Mapping[uuid.UUID, set[str]]) -> Spread:
     """Return the jobs that read these columns of each dataset (`ROWS`: any), with the verdict on each; `columns` of it are those it uses."""
     found = Spread()
-    step = _Step(connection, found, 1)
+    step = _Step(connection, found, 1, _Edges(connection))
     await step.load(columns, {})
     await step.judge(columns, {})
     return found
@@ -98,28 +99,94 @@ def _touched(edits: Iterable[Edit], columns: Collection[str]) -> set[str]:
     return found
 
 
+class _Edges:
+    """The edges below datasets. Those of some hops are fetched at once: a question to the database costs more than a few edges too many."""
+
+    _MOST = 1_000
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._reads: dict[uuid.UUID, list[Edge]] = {}
+        self._writes: dict[uuid.UUID, set[uuid.UUID]] = {}
+        self._columns: dict[tuple[uuid.UUID, uuid.UUID], list[ColumnEdge]] = {}
+        # A narrow change ends soon: the first hop is asked alone.
+        self._hops = 1
+
+    async def below(self, datasets: Collection[uuid.UUID]) -> list[Edge]:
+        """Return the edges of the jobs that read these datasets; then `writes` and `columns` know these jobs."""
+        missing = [one for one in datasets if one not in self._reads]
+        if missing:
+            is_whole = await self._fetch(missing, self._hops)
+            # Of a wide graph the hops are asked one at a time.
+            self._hops = 5 if is_whole else 1
+        reads = [edge for one in datasets for edge in self._reads[one]]
+        return sorted(reads, key=lambda edge: (edge.dataset, edge.job))
+
+    def writes(self, job: uuid.UUID) -> Collection[uuid.UUID]:
+        return self._writes.get(job, ())
+
+    def columns(self, job: uuid.UUID, target: uuid.UUID) -> list[ColumnEdge]:
+        return self._columns.get((job, target), [])
+
+    async def _fetch(self, datasets: list[uuid.UUID], hops: int) -> bool:
+        """Fetch so many hops at once; return False where that would be too much, and one hop was fetched."""
+        if hops == 1:
+            await self._fetch_hop(datasets)
+            return True
+        ahead = await edge_store.ahead(self._connection, datasets, (), "downstream", hops, self._MOST)
+        if not ahead.whole:
+            await self._fetch_hop(datasets)
+            return False
+        level, pairs = list(datasets), set[tuple[uuid.UUID, uuid.UUID]]()
+        for _ in range(hops):
+            reads = ahead.at_datasets(level, "in")
+            for one in level:
+                self._reads[one] = []
+            level = self._note(reads, ahead.at_jobs({edge.job for edge in reads}, "out"), pairs)
+        await self._add_columns(pairs)
+        return True
+
+    async def _fetch_hop(self, datasets: list[uuid.UUID]) -> None:
+        reads = await edge_store.at_datasets(self._connection, datasets, "in", _NOW)
+        self._reads |= {one: [] for one in datasets}
+        pairs = set[tuple[uuid.UUID, uuid.UUID]]()
+        self._note(reads, await edge_store.at_jobs(self._connection, {edge.job for edge in reads}, "out", _NOW), pairs)
+        await self._add_columns(pairs)
+
+    def _note(
+        self, reads: Iterable[Edge], writes: Iterable[Edge], pairs: set[tuple[uuid.UUID, uuid.UUID]]
+    ) -> list[uuid.UUID]:
+        """Keep the edges of a hop, add its (job, target) to the pairs, and return the datasets of the next hop that are not fetched yet."""
+        for edge in reads:
+            self._reads[edge.dataset].append(edge)
+        for edge in writes:
+            self._writes.setdefault(edge.job, set()).add(edge.dataset)
+            pairs.add((edge.job, edge.dataset))
+        return list({edge.dataset: None for edge in writes if edge.dataset not in self._reads})
+
+    async def _add_columns(self, pairs: set[tuple[uuid.UUID, uuid.UUID]]) -> None:
+        fresh = [pair for pair in pairs if pair not in self._columns]
+        for pair in fresh:
+            self._columns[pair] = []
+        for column in await inferred.column_edges(self._connection, fresh, _NOW):
+            self._columns[column.job, column.target].append(column)
+
+
 class _Step:
     """One hop from the datasets of a level: their jobs, and what these make."""
 
-    def __init__(self, connection: Connection, found: Spread, hop: int) -> None:
+    def __init__(self, connection: Connection, found: Spread, hop: int, edges: _Edges) -> None:
         self._connection, self._found, self._hop = connection, found, hop
+        self._below = edges
         self._reads: list[Edge] = []
-        self._writes: dict[uuid.UUID, set[uuid.UUID]] = {}
-        self._edges: dict[tuple[uuid.UUID, uuid.UUID], list[ColumnEdge]] = {}
         self._verdicts: dict[uuid.UUID, Verdict] = {}
         self._level: Mapping[uuid.UUID, set[str]] = {}
 
     async def load(self, level: Mapping[uuid.UUID, set[str]], forms: Mapping[uuid.UUID, list[Edit]]) -> None:
         """Fetch the edges of the level's datasets; of tables whose form changes also who writes them."""
-        connection = self._connection
-        self._reads = await edge_store.at_datasets(connection, level, "in", _NOW)
-        self._writers = await edge_store.at_datasets(connection, [one for one in level if forms.get(one)], "out", _NOW)
-        jobs = {edge.job for edge in self._reads}
-        for edge in await edge_store.at_jobs(connection, jobs, "out", _NOW):
-            self._writes.setdefault(edge.job, set()).add(edge.dataset)
-        pairs = [(job, target) for job, targets in self._writes.items() for target in targets]
-        for column in await inferred.column_edges(connection, pairs, _NOW):
-            self._edges.setdefault((column.job, column.target), []).append(column)
+        changed = [one for one in level if forms.get(one)]
+        self._reads = await self._below.below(level)
+        self._writers = await edge_store.at_datasets(self._connection, changed, "out", _NOW)
 
     async def judge(self, level: Mapping[uuid.UUID, set[str]], forms: Mapping[uuid.UUID, list[Edit]]) -> None:
         """Say what each job notices of the change of each dataset it touches."""
@@ -158,8 +225,8 @@ class _Step:
         """A job without SQL, or whose SQL names the table nowhere: what it reported of columns; without that, it may use any."""
         reported = [
             one
-            for target in self._writes.get(edge.job, ())
-            for one in self._edges.get((edge.job, target), ())
+            for target in self._below.writes(edge.job)
+            for one in self._below.columns(edge.job, target)
             if one.source == edge.dataset
         ]
         named = {one.source_field.lower() for one in reported}
@@ -202,7 +269,7 @@ class _Step:
         fresh: dict[uuid.UUID, set[str]] = {}
         forms: dict[uuid.UUID, list[Edit]] = {}
         for edge in self._reads:
-            for target in self._writes.get(edge.job, ()):
+            for target in self._below.writes(edge.job):
                 if target == edge.dataset:
                     continue
                 verdict = self._verdicts.get(edge.job, Verdict())
@@ -220,7 +287,7 @@ class _Step:
         """The target's columns that the job makes of these columns; all of them where it reports none, or where it makes nothing any more."""
         verdict = self._verdicts.get(edge.job, Verdict())
         severity = verdict.severity if verdict.severity in {BREAKS, CHANGES} else CHANGES
-        edges = self._edges.get((edge.job, target), [])
+        edges = self._below.columns(edge.job, target)
         lower = {column.lower(): column for column in columns}
         found: dict[str, Reached] = {}
         for one in edges:

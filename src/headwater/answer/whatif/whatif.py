@@ -135,7 +135,7 @@ async def _place(database: Database, name: str, found: dict[str, _Table]) -> tup
 async def _find(database: Database, name: str, found: dict[str, _Table]) -> _Table | None:
     if name in found:
         return found[name]
-    resolution = await find.resolve(database, name, "dataset")
+    resolution = await find.resolve(database, name, "dataset", suggest=False)
     if resolution.match is None:
         if resolution.candidates:
             candidates = [one.id for one in resolution.candidates]
