@@ -21,12 +21,15 @@ from headwater.store.lineage import run_lineage
 from headwater.store.lineage.run_lineage import VersionRow
 from headwater.store.lineage.runs import RunKey, RunRow
 
-# Facets that say what other aspects say, or what differs in every run by nature.
+# Facets that say what other aspects say, what came of the run (that it read nothing is its failure, no cause of it), or what differs in every run by
+# nature.
 _TOLD_ELSEWHERE = {
     "processing_engine", "environmentVariables", "executionParameters", "headwater_code", "errorMessage", "nominalTime", "parent", "tags",
     "spark.exception", "spark.logicalPlan", "spark_unknown", "headwater_heartbeat", "headwater_warnings", "headwater_plan", "externalQuery",
-    "extractionError",
+    "extractionError", "headwater_coverage", "headwater_queries", "headwater_item", "headwater_period", "headwater_reconcile",
 }  # fmt: skip
+_NAMES_OF_RUNS = {"applicationId", "executionId", "jobId", "uiWebUrl", "driverHost"}
+"""Leaves of Spark's facets that are new in each run."""
 _SCALARS = (str, int, float, bool)
 # Leaves of one other facet, their depth, and the length of a value: what is longer is no setting.
 _MOST_LEAVES, _DEEPEST, _LONGEST = 60, 4, 400
@@ -140,7 +143,7 @@ def _leaves(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     while waiting:
         path, holder, depth = waiting.popleft()
         for key, value in holder.items():
-            if key[:1] == "_":
+            if key[:1] == "_" or key in _NAMES_OF_RUNS:
                 continue
             place = f"{path}.{key}" if path else key
             if isinstance(value, dict):
@@ -175,9 +178,7 @@ async def _inputs(
 ) -> dict[uuid.UUID, VersionRow]:
     """Note the versions that each run read, and return them."""
     runs = {one.row.key: one for one in found}
-    uses = await run_lineage.datasets(connection, list(runs), "in", "infinity")
-    keys = {key: key for key in runs}
-    asked = [(keys[use.run], use.dataset, runs[use.run].row.began) for use in uses]
+    asked = [(key, dataset, runs[key].row.began) for key, dataset in await store.inputs_of(connection, list(runs))]
     by_time = await run_lineage.versions_at_start(connection, asked)
     texts = {
         (key, dataset): text

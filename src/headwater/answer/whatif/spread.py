@@ -117,7 +117,7 @@ class _Edges:
         missing = [one for one in datasets if one not in self._reads]
         if missing:
             is_whole = await self._fetch(missing, self._hops)
-            # Of a wide graph the hops are asked one at a time.
+            # A wide graph is asked one hop at a time.
             self._hops = 5 if is_whole else 1
         reads = [edge for one in datasets for edge in self._reads[one]]
         return sorted(reads, key=lambda edge: (edge.dataset, edge.job))

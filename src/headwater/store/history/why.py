@@ -9,7 +9,7 @@ import msgspec
 from headwater.model.run import RunState
 from headwater.store import sqlfile
 from headwater.store.database import Connection
-from headwater.store.lineage.runs import RunRow
+from headwater.store.lineage.runs import RunKey, RunRow
 
 
 class Drawn(msgspec.Struct, frozen=True):
@@ -42,6 +42,20 @@ async def last_of_state(
         connection, job_id=job, states=[int(state) for state in states], until=until
     )
     return _row(rows[0]) if rows else None
+
+
+async def inputs_of(connection: Connection, runs: Collection[RunKey]) -> list[tuple[RunKey, uuid.UUID]]:
+    """Return (run, dataset) of all that runs read or declare to read, and of what the runs below them read and none of them writes.
+
+    A run that failed early has no run below it that reads: what it declares is then all that is known.
+    """
+    if not runs:
+        return []
+    keys = {(key.run, key.job): key for key in runs}
+    rows = await sqlfile.load("history/why")["inputs_of"].packed(
+        connection, runs=[run for run, _ in keys], jobs=[job for _, job in keys]
+    )
+    return [(keys[row[0], row[1]], row[2]) for row in rows]
 
 
 async def schemas_of(connection: Connection, versions: Collection[uuid.UUID]) -> dict[uuid.UUID, bytes]:

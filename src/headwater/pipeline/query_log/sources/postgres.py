@@ -66,7 +66,7 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
     said = said.withColumn("body", lines.body()).withColumn("kind", lines.kind())
     # A line with fewer columns than the newest version writes is marked, and is right all the same.
     sound = F.col("session_id").isNotNull() & F.col("session_line_num").isNotNull() & F.col("at").isNotNull()
-    broken = F.col("unread") & ~sound & F.col("kind").isNull()
+    broken = F.col("unread") & (~sound | F.col("text").isNotNull()) & F.col("kind").isNull()
     bad = said.where(F.col("kind").isNull() | ~sound)
     kept = said.where(F.col("kind").isNotNull() & sound)
     nothing = {
@@ -77,6 +77,7 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
     cases = (
         Case(F.col("kind").isNull() & ~broken, SKIPPED, "the line tells of no execution of its own"),
         Case(broken, BAD_ROW, "the record is not of its file's format"),
+        Case(F.col("at").isNull() & F.col("text").isNotNull(), NO_TIME, postgres_text.why_untimed()),
         Case(
             F.col("at").isNull(),
             NO_TIME,

@@ -13,6 +13,23 @@ order by first_event_at, run_id
 select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement, heartbeat_ms
 from runs where job_id = %(job_id)s and state = any(%(states)b::int2[]) and first_event_at < %(until)s order by first_event_at desc, run_id desc limit 1
 
+-- name: inputs_of :many
+-- The datasets that these runs report as read, or declare; and those that runs below them report (200 of each), but for what these write themselves.
+with k as materialized (
+  select * from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) as k (run_id, job_id)
+), below as materialized (
+  select k.run_id, k.job_id, d.dataset_id, d.direction from k
+  cross join lateral (select run_id, job_id from runs where parent_run_id = k.run_id order by first_event_at, run_id limit 200) c
+  join report_datasets d on d.job_id = c.job_id and d.report_id = c.run_id
+)
+select x.run_id, x.job_id, coalesce(c.canonical_id, x.dataset_id) from (
+  select k.run_id, k.job_id, d.dataset_id from k join report_datasets d on d.job_id = k.job_id and d.report_id = k.run_id and d.direction = 'in'
+  union
+  select b.run_id, b.job_id, b.dataset_id from below b where b.direction = 'in' and not exists (
+    select from below w where w.run_id = b.run_id and w.job_id = b.job_id and w.dataset_id = b.dataset_id and w.direction = 'out')) x
+left join dataset_canonical c on c.dataset_id = x.dataset_id
+group by 1, 2, 3 order by 1, 2, 3
+
 -- name: schemas_of :many
 -- The schema facets that these versions have.
 select v.id, b.body from dataset_versions v join facet_bodies b on b.id = v.schema_id where v.id = any(%(ids)b)
