@@ -87,7 +87,7 @@ def test_the_sql_fills_the_columns_that_a_report_leaves_out(client: Client) -> N
     _send(client, ORDERS, PEOPLE, _job(QUERY, out=told))
     edges = _edges(client, "db.public.totals")
     assert {edge for edge in edges if edge[2]} == {
-        ("/told", "x", "WHO", "COLUMN_LINEAGE"),
+        ("/told", "x", "who", "COLUMN_LINEAGE"),
         ("db.public.orders", "amount", "total", "PARSED_SQL"),
     }
     assert ("db.public.people", "id", None, "PARSED_SQL") in edges

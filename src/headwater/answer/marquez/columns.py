@@ -68,8 +68,11 @@ class FieldGraph:
         return found
 
 
-def _rank(how: Transformation | None) -> tuple[bool, bool]:
-    return (how is None, how is not None and how.type != "DIRECT")
+def _rank(how: Transformation | None) -> int:
+    """An input without a transformation is one whose value flows, for all that its producer says: before what decides about rows."""
+    if how is None:
+        return 1
+    return 0 if how.type == "DIRECT" else 2
 
 
 def upstream(graph: FieldGraph, roots: Iterable[FieldKey], depth: int) -> dict[FieldKey, Inputs]:

@@ -4,11 +4,42 @@ An entry leads from sources to a target; Headwater's edges lie between a dataset
 A job that an entry names has the edge itself: it reads what feeds it and writes what it feeds. A job that feeds a job stands in a dataset's place.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import datetime as dt
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
 
+import msgspec
+
+from headwater.intake.events.facets import FacetDecoder
+from headwater.intake.events.spelling import Spellings
+from headwater.model.column_sets import ColumnSet, column_set
+from headwater.model.event import Event
+from headwater.model.lineage import Origin
 from headwater.model.lineage_facets import LineageEntry
 from headwater.model.names import DatasetName, JobName
+from headwater.store.events.rows import AnyRow, ForeignEdgeRow, ReportForeignEdgeRow
+
+
+class Projection(Protocol):
+    """The projection of one event, which adds the rows."""
+
+    event: Event
+    at: dt.datetime
+    decoder: FacetDecoder
+    spellings: Spellings
+
+    @property
+    def add(self) -> Callable[[AnyRow], None]: ...
+    def add_job(self, name: JobName) -> uuid.UUID: ...
+    def add_place(self, name: DatasetName | JobName) -> uuid.UUID: ...
+    def add_edge(
+        self, job: uuid.UUID, report_id: uuid.UUID, dataset: uuid.UUID, direction: str, *, declared: bool, static: bool
+    ) -> None: ...
+    def add_columns(
+        self, job: uuid.UUID, report_id: uuid.UUID, target: uuid.UUID, origin: Origin, columns: ColumnSet
+    ) -> None: ...
+    def decode(self, where: str, raw: msgspec.Raw | None, kind: str) -> Any: ...
 
 
 class EntryEdge(NamedTuple):
@@ -17,6 +48,44 @@ class EntryEdge(NamedTuple):
     place: DatasetName | JobName
     job: JobName | None
     direction: str
+
+
+def add_job_lineage(of: Projection, job: uuid.UUID, report_id: uuid.UUID, *, static: bool) -> None:
+    """Add the edges and column edges of a job's `lineage` facet. An entry's target is a dataset, another job, or this job."""
+    assert of.event.job is not None
+    for entry in of.decode("job.facets.lineage", of.event.job_facets.get("lineage"), "job_lineage") or []:
+        target = of.event.job if entry.target is None else entry.target
+        _add_entry(of, job, report_id, entry, target, job_edges(entry, of.event.job), static=static)
+
+
+def add_dataset_lineage(
+    of: Projection, dataset: uuid.UUID, report_id: uuid.UUID, entry: LineageEntry, own: DatasetName
+) -> None:
+    """Add the edges and column edges of the `lineage` facet of the dataset `own`."""
+    _add_entry(of, dataset, report_id, entry, own, dataset_edges(entry, own), static=True)
+
+
+def _add_entry(
+    of: Projection,
+    reporter: uuid.UUID,
+    report_id: uuid.UUID,
+    entry: LineageEntry,
+    target: DatasetName | JobName,
+    edges: list[EntryEdge],
+    *,
+    static: bool,
+) -> None:
+    """Add an entry's edges and column edges. Edges of other jobs live by the reporter's reports, as the reporter's own do."""
+    for place, of_job, direction in edges:
+        node = of.add_place(place)
+        if of_job is None and isinstance(place, DatasetName):
+            of.add_edge(reporter, report_id, node, direction, declared=static, static=static)
+        else:
+            job = reporter if of_job is None else of.add_job(of_job)
+            of.add(ReportForeignEdgeRow(reporter, report_id, node, job, direction, of.at))
+            of.add(ForeignEdgeRow(node, job, direction, reporter, of.at, static))
+    columns = column_set(of.spellings.spelled(target, entry.inputs), of.decoder.identity)
+    of.add_columns(reporter, report_id, of.add_place(target), Origin.EXPLICIT, columns)
 
 
 def job_edges(entry: LineageEntry, own: JobName) -> list[EntryEdge]:

@@ -21,15 +21,15 @@ from headwater.intake.events.changes import Changes
 from headwater.intake.events.correlation import STEP, Correlation, has_correlation
 from headwater.intake.events.facets import DecodedFacets, FacetDecoder, is_deleted, stored_part
 from headwater.intake.events.parsed_sql import add_parsed_edges
+from headwater.intake.events.spelling import Spellings
 from headwater.model import facets as facet_values
 from headwater.model import version
 from headwater.model.checks import ASSERTIONS
-from headwater.model.column_sets import ColumnSet, column_set
+from headwater.model.column_sets import ColumnSet
 from headwater.model.event import DatasetReport, Event, Facets, Warning
 from headwater.model.heartbeat import heartbeat_ms
 from headwater.model.identity import Identity
 from headwater.model.lineage import Origin
-from headwater.model.lineage_facets import LineageEntry
 from headwater.model.names import DatasetName, JobName
 from headwater.model.run import RunState, state_of
 from headwater.model.user import user_of
@@ -72,6 +72,7 @@ class _Projection:
     ) -> None:
         self.event, self.at, self.digest, self.decoder, self.committed = event, at, digest, decoder, committed
         self.changes = Changes()
+        self.spellings = Spellings(event, decoder)
         self.add = self.changes.add
 
     def run(self) -> Changes:
@@ -108,7 +109,7 @@ class _Projection:
         given = event.run_id, job, event.run_facets, self.at, self.digest
         checks.add_run_checks(self.add, self.warn_not_understood, *given)
         related.add_run_relations(self, event.run_id, job)
-        self.add_explicit_lineage(job, event.run_id, static=False)
+        explicit.add_job_lineage(self, job, event.run_id, static=False)
         if STEP in event.run_facets:
             for cause in correlation.add_parents(bytes(event.run_facets[STEP])):
                 if cause.run is not None and cause.job is not None:
@@ -132,8 +133,8 @@ class _Projection:
                 self.add_subsets(job, declaration, dataset, direction, part, report.io_facets)
                 related.add_dataset_relations(self, job, declaration, dataset, report, direction)
                 if direction == "out":
-                    self.add_column_lineage(job, declaration, dataset, facets, static=True)
-        self.add_explicit_lineage(job, declaration, static=True)
+                    self.add_column_lineage(job, declaration, dataset, report, facets, static=True)
+        explicit.add_job_lineage(self, job, declaration, static=True)
 
     def project_dataset_event(self) -> None:
         """DatasetEvent: the dataset and its facets; a version, if the event has a schema or a version; its explicit and its column lineage."""
@@ -156,10 +157,9 @@ class _Projection:
         declaration = version.declaration_id(self.digest)
         self.add(rows.ReportRow(dataset, declaration, True, self.at))
         self.add_edge(dataset, declaration, dataset, "out", declared=True, static=True)
-        self.add_column_lineage(dataset, declaration, dataset, facets, static=True)
+        self.add_column_lineage(dataset, declaration, dataset, report, facets, static=True)
         if entry is not None:
-            edges = explicit.dataset_edges(entry, report.name)
-            self.add_entry(dataset, declaration, entry, dataset, edges, static=True)
+            explicit.add_dataset_lineage(self, dataset, declaration, entry, report.name)
 
     # -- runs and jobs --
 
@@ -251,7 +251,7 @@ class _Projection:
         if direction == "out":
             version_id = version.dataset_version_id(dataset, run, job, self.external_version(facets, report))
             self.add_dataset_version(version_id, dataset, run, job, report, facets, declared=declared)
-            self.add_column_lineage(job, run, dataset, facets, static=False)
+            self.add_column_lineage(job, run, dataset, report, facets, static=False)
 
     def add_checks(self, subject: checks.Subject, body: msgspec.Raw) -> None:
         checks.add_assertions(self.add, self.warn_not_understood, subject, body, self.at, self.digest)
@@ -360,7 +360,14 @@ class _Projection:
     # -- column lineage --
 
     def add_column_lineage(
-        self, job: uuid.UUID, report_id: uuid.UUID, dataset: uuid.UUID, facets: DecodedFacets, *, static: bool
+        self,
+        job: uuid.UUID,
+        report_id: uuid.UUID,
+        dataset: uuid.UUID,
+        report: DatasetReport,
+        facets: DecodedFacets,
+        *,
+        static: bool,
     ) -> None:
         """Add the column edges of an output's `columnLineage` facet, and an edge from each dataset that the facet reads.
 
@@ -374,35 +381,8 @@ class _Projection:
             unlisted = isinstance(source, DatasetName) and source not in listed
             if unlisted and (source_id := self.add_place(source)) != job:
                 self.add_edge(job, report_id, source_id, "in", declared=True, static=static)
-        self.add_columns(job, report_id, dataset, Origin.COLUMN_LINEAGE, facets.columns, slot=_COLUMN_LINEAGE_SLOT)
-
-    def add_explicit_lineage(self, job: uuid.UUID, report_id: uuid.UUID, *, static: bool) -> None:
-        """Add the edges and column edges of a job's `lineage` facet. An entry's target is a dataset, another job, or this job."""
-        assert self.event.job is not None
-        for entry in self.decode("job.facets.lineage", self.event.job_facets.get("lineage"), "job_lineage") or []:
-            target = job if entry.target is None else self.add_place(entry.target)
-            self.add_entry(job, report_id, entry, target, explicit.job_edges(entry, self.event.job), static=static)
-
-    def add_entry(
-        self,
-        reporter: uuid.UUID,
-        report_id: uuid.UUID,
-        entry: LineageEntry,
-        target: uuid.UUID,
-        edges: list[explicit.EntryEdge],
-        *,
-        static: bool,
-    ) -> None:
-        """Add an entry's edges and column edges. Edges of other jobs live by the reporter's reports, as the reporter's own do."""
-        for place, of_job, direction in edges:
-            node = self.add_place(place)
-            if of_job is None and isinstance(place, DatasetName):
-                self.add_edge(reporter, report_id, node, direction, declared=static, static=static)
-            else:
-                job = reporter if of_job is None else self.add_job(of_job)
-                self.add(rows.ReportForeignEdgeRow(reporter, report_id, node, job, direction, self.at))
-                self.add(rows.ForeignEdgeRow(node, job, direction, reporter, self.at, static))
-        self.add_columns(reporter, report_id, target, Origin.EXPLICIT, column_set(entry.inputs, self.decoder.identity))
+        columns = self.spellings.columns_of(report, facets.columns)
+        self.add_columns(job, report_id, dataset, Origin.COLUMN_LINEAGE, columns, slot=_COLUMN_LINEAGE_SLOT)
 
     def add_place(self, name: DatasetName | JobName) -> uuid.UUID:
         """Add what stands at the end of an edge, and return its id."""

@@ -1,0 +1,75 @@
+"""Spell the columns of lineage as the schemas of the same event do. Pure.
+
+A database tells a producer `CUSTOMER`; the producer's SQL parser reads `customer` out of the text, and its columnLineage facet names that. Without
+this they are two columns, and lineage ends between them. Only an event's own schemas count: the order of events changes nothing.
+"""
+
+import msgspec
+
+from headwater.intake.events.facets import FacetDecoder, is_deleted
+from headwater.model.column_sets import ColumnSet, column_set
+from headwater.model.event import DatasetReport, Event
+from headwater.model.facets import Field
+from headwater.model.lineage import ColumnInput
+from headwater.model.names import DatasetName, JobName
+
+# A column in lower case, to its spelling; the spellings themselves lead to themselves. None: several columns differ by case alone.
+_Spelling = dict[str, str | None]
+_Inputs = dict[str, list[ColumnInput]]
+
+
+class Spellings:
+    """The spellings of columns by the schemas of one event's datasets."""
+
+    def __init__(self, event: Event, decoder: FacetDecoder) -> None:
+        self._decoder = decoder
+        own = [event.dataset] if event.dataset is not None else []
+        self._bodies: dict[DatasetName | JobName, msgspec.Raw] = {
+            report.name: report.facets["schema"]
+            for report in (*event.outputs, *event.inputs, *own)
+            if "schema" in report.facets
+        }
+
+    def columns_of(self, report: DatasetReport, columns: ColumnSet) -> ColumnSet:
+        """Return the set of this dataset's columnLineage facet, which is `columns` as the facet spells it."""
+        if not self._bodies:
+            return columns
+        inputs, _ = self._decoder.decode("column_lineage", bytes(report.facets["columnLineage"]))
+        spelled = self.spelled(report.name, inputs)
+        return columns if spelled is inputs else column_set(spelled, self._decoder.identity)
+
+    def spelled(self, target: DatasetName | JobName | None, inputs: _Inputs) -> _Inputs:
+        """Return the inputs of a target's fields with all columns spelled as the schemas do: the same object if they are."""
+        known = {name: self._of(name) for name in {target, *(one.source for some in inputs.values() for one in some)}}
+        fields = known[target]
+        changed = False
+        found: _Inputs = {}
+        for field, some in inputs.items():
+            name = _as_known(field, fields)
+            written = [_source_as_known(one, known[one.source]) for one in some]
+            changed = changed or name != field or any(a is not b for a, b in zip(some, written, strict=True))
+            found.setdefault(name, []).extend(written)
+        return found if changed else inputs
+
+    def _of(self, name: DatasetName | JobName | None) -> _Spelling:
+        body = None if name is None else self._bodies.get(name)
+        if body is None or is_deleted(bytes(body)):
+            return {}
+        return self._decoder.cache("spelling", bytes(body), self._decoded)  # type: ignore[no-any-return]
+
+    def _decoded(self, body: bytes) -> _Spelling:
+        fields: list[Field] = self._decoder.decode("schema", body)[0] or []
+        found: _Spelling = {}
+        for field in fields:
+            small = field.name.lower()
+            found[small] = None if found.get(small, field.name) != field.name else field.name
+        return found | {field.name: field.name for field in fields}
+
+
+def _as_known(field: str, known: _Spelling) -> str:
+    return known.get(field) or known.get(field.lower()) or field
+
+
+def _source_as_known(one: ColumnInput, known: _Spelling) -> ColumnInput:
+    name = _as_known(one.field, known)
+    return one if name == one.field else ColumnInput(one.source, name, one.transformations)
