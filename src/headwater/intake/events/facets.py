@@ -5,7 +5,7 @@ bounded and never stale: equal bytes always decode to equal values.
 """
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import msgspec
@@ -60,10 +60,10 @@ class FacetDecoder:
 
     def __init__(self, identity: Identity) -> None:
         self.identity = identity
-        self._bodies: dict[tuple[str, bytes], Any] = {}
+        self._bodies: dict[tuple[Hashable, bytes], Any] = {}
         self._owners: dict[tuple[str, tuple[tuple[str, bytes], ...]], DecodedFacets] = {}
 
-    def cache(self, kind: str, body: bytes, decode: Callable[[bytes], Any]) -> Any:
+    def cache(self, kind: Hashable, body: bytes, decode: Callable[[bytes], Any]) -> Any:
         """Return `decode(body)`, remembered by `kind` and body."""
         key = (kind, body)
         if key in self._bodies:

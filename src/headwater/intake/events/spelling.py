@@ -34,9 +34,17 @@ class Spellings:
         """Return the set of this dataset's columnLineage facet, which is `columns` as the facet spells it."""
         if not self._bodies:
             return columns
-        inputs, _ = self._decoder.decode("column_lineage", bytes(report.facets["columnLineage"]))
-        spelled = self.spelled(report.name, inputs)
-        return columns if spelled is inputs else column_set(spelled, self._decoder.identity)
+
+        def respell(body: bytes) -> ColumnSet:
+            inputs, _ = self._decoder.decode("column_lineage", body)
+            spelled = self.spelled(report.name, inputs)
+            return columns if spelled is inputs else column_set(spelled, self._decoder.identity)
+
+        # Producers send the same with every run, and a look at each of hundreds of columns takes longer than all else.
+        schemas = tuple((name, self._decoder.content(bytes(body))[0]) for name, body in self._bodies.items())
+        kind = "spelled", report.name, schemas
+        found: ColumnSet = self._decoder.cache(kind, bytes(report.facets["columnLineage"]), respell)
+        return found
 
     def spelled(self, target: DatasetName | JobName | None, inputs: _Inputs) -> _Inputs:
         """Return the inputs of a target's fields with all columns spelled as the schemas do: the same object if they are."""
