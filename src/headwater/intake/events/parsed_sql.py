@@ -18,6 +18,7 @@ import msgspec
 from headwater.intake.events.facets import FacetDecoder, decode_or_none, is_deleted
 from headwater.model import version
 from headwater.model.event import Event
+from headwater.model.facets import parent
 from headwater.model.names import DatasetName, is_path, normalised
 from headwater.model.sql_platform import dialect_of, name_parts
 from headwater.store.events.rows import AnyRow, ForeignEdgeRow
@@ -33,6 +34,9 @@ _QUERY_LOG = "headwater_queries"
 # Jobs of dbt whose `sql` facet is the model's query, in which each relation has its full name.
 _DBT_QUERIES = frozenset({"MODEL", "SNAPSHOT"})
 _MOST_NAMED = 5
+# The beginnings of the names of jobs that make a relation, in dbt's structured logs.
+_DBT_MODELS = ("model.", "snapshot.")
+_MAKING = re.compile(r"__dbt_(?:tmp|backup|new)\w*$", re.IGNORECASE)
 
 
 class _Sql(msgspec.Struct):
@@ -80,6 +84,8 @@ def add_parsed_edges(
     if kind.integration.upper() == "DBT":
         for name in _left_out_inputs(event, kind, decoder):
             add(ForeignEdgeRow(add_dataset(name), job, "in", _BESIDE, at, event.kind == "job"))
+        if kind.job_type.upper() == "SQL":
+            _add_reads_of_model(event, decoder, add, add_dataset, at)
         return
     if event.inputs or event.outputs or "lineage" in event.job_facets or _QUERY_LOG in event.job_facets:
         return
@@ -99,6 +105,34 @@ def add_parsed_edges(
     if tables.partial:
         named = ", ".join(tables.partial[:_MOST_NAMED]) + ", …" * (len(tables.partial) > _MOST_NAMED)
         warn("table_without_database", where, f"{where}: {named}: a table has an edge only under its full name")
+
+
+def _add_reads_of_model(
+    event: Event,
+    decoder: FacetDecoder,
+    add: Callable[[AnyRow], None],
+    add_dataset: Callable[[DatasetName], uuid.UUID],
+    at: dt.datetime,
+) -> None:
+    """Add to the model above one of dbt's statements the tables that the statement reads: behind an ephemeral model, it alone names them.
+
+    A statement has the namespace of its warehouse where that gives it an id of its own. Without one, no table is known by its full name.
+    """
+    above = decode_or_none(parent, event.run_facets.get("parent"))
+    namespace = _namespace(event)
+    if above is None or namespace is None or not above[0].job.name.startswith(_DBT_MODELS):
+        return
+    tables = _read_tables(bytes(event.job_facets["sql"]), namespace, decoder).edges
+    written = {_without_suffix(name) for direction, name in tables if direction == "out"}
+    model = version.job_id(above[0].job)
+    for direction, name in tables:
+        if direction == "in" and _without_suffix(name) not in written:
+            add(ForeignEdgeRow(add_dataset(name), model, "in", _BESIDE, at, False))
+
+
+def _without_suffix(name: DatasetName) -> DatasetName:
+    """Return the relation that dbt makes under another name first: `orders__dbt_tmp`."""
+    return DatasetName(name.namespace, _MAKING.sub("", name.name))
 
 
 def _left_out_inputs(event: Event, kind: _JobType, decoder: FacetDecoder) -> list[DatasetName]:
