@@ -376,13 +376,31 @@ class _Projection:
         """
         if facets.columns is None:
             return
-        listed = {report.name for report in self.event.inputs}
-        for source in facets.columns.sources:
+        clauses = self.with_clauses(facets.columns)
+        listed = {one.name for one in self.event.inputs}
+        columns = self.spellings.columns_of(report, facets.columns, clauses)
+        for source in columns.sources:
             unlisted = isinstance(source, DatasetName) and source not in listed
             if unlisted and (source_id := self.add_place(source)) != job:
                 self.add_edge(job, report_id, source_id, "in", declared=True, static=static)
-        columns = self.spellings.columns_of(report, facets.columns)
         self.add_columns(job, report_id, dataset, Origin.COLUMN_LINEAGE, columns, slot=_COLUMN_LINEAGE_SLOT)
+
+    def with_clauses(self, columns: ColumnSet) -> frozenset[DatasetName]:
+        """Return the sources that are names of WITH clauses in the event's SQL, with a warning."""
+        if "sql" not in self.event.job_facets:
+            return frozenset()
+        # The SQL engine is heavy, and most logs have no such event.
+        from headwater.intake.events.with_clauses import find_with_clauses
+
+        found = find_with_clauses(self.event, columns.sources, self.decoder)
+        if found:
+            named = ", ".join(sorted(name.name for name in found))
+            where, reason = (
+                "facets.columnLineage",
+                "a WITH clause of the SQL and no table; its columns are read from the SQL",
+            )
+            self.warn("with_clause_as_table", where, f"{where}: {named}: {reason}")
+        return found
 
     def add_place(self, name: DatasetName | JobName) -> uuid.UUID:
         """Add what stands at the end of an edge, and return its id."""

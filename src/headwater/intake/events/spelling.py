@@ -30,19 +30,24 @@ class Spellings:
             if "schema" in report.facets
         }
 
-    def columns_of(self, report: DatasetReport, columns: ColumnSet) -> ColumnSet:
-        """Return the set of this dataset's columnLineage facet, which is `columns` as the facet spells it."""
-        if not self._bodies:
+    def columns_of(
+        self, report: DatasetReport, columns: ColumnSet, without: frozenset[DatasetName] = frozenset()
+    ) -> ColumnSet:
+        """Return the set of this dataset's columnLineage facet, which is `columns` as the facet spells it. `without`: sources whose fields go."""
+        if not self._bodies and not without:
             return columns
 
         def respell(body: bytes) -> ColumnSet:
-            inputs, _ = self._decoder.decode("column_lineage", body)
+            told, _ = self._decoder.decode("column_lineage", body)
+            inputs = told
+            if without:
+                inputs = {name: some for name, some in told.items() if not any(one.source in without for one in some)}
             spelled = self.spelled(report.name, inputs)
-            return columns if spelled is inputs else column_set(spelled, self._decoder.identity)
+            return columns if spelled is told else column_set(spelled, self._decoder.identity)
 
         # Producers send the same with every run, and a look at each of hundreds of columns takes longer than all else.
         schemas = tuple((name, self._decoder.content(bytes(body))[0]) for name, body in self._bodies.items())
-        kind = "spelled", report.name, schemas
+        kind = "spelled", report.name, schemas, without
         found: ColumnSet = self._decoder.cache(kind, bytes(report.facets["columnLineage"]), respell)
         return found
 
