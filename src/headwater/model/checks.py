@@ -1,11 +1,12 @@
 """Results of checks of data, out of OpenLineage's facets: a dataset's `dataQualityAssertions` and a run's `test`.
 
-dbt, Great Expectations and `headwater.check` send the first, newer producers the second.
+dbt, Soda and `headwater.check` send the first, newer producers the second. Great Expectations sends a facet of its own instead of the first.
 
 A check that its author configured as a warning doubts nothing. A skipped one has no result.
 """
 
 import enum
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from headwater.model.facets import clean
 from headwater.model.names import bounded
 
 ASSERTIONS, TESTS = "dataQualityAssertions", "test"
+_GREAT_EXPECTATIONS = "greatExpectations_assertions"
 DOUBT = "made from doubted"
 """The `ref` of the report that an instance is trusted although what it was made from is doubted."""
 # Bytes of a check's name and of its column: both stand in one index.
@@ -38,8 +40,9 @@ class CheckResult(msgspec.Struct, frozen=True):
 
 
 class _Assertion(msgspec.Struct):
-    assertion: str
     success: bool
+    assertion: str | None = None
+    expectation: str | None = msgspec.field(name="expectationType", default=None)
     column: str | None = None
     name: str | None = None
     severity: str | None = None
@@ -67,17 +70,31 @@ _assertions = msgspec.json.Decoder(_Assertions)
 _tests = msgspec.json.Decoder(_Tests)
 
 
+def assertions_facet(facets: Mapping[str, msgspec.Raw]) -> msgspec.Raw | None:
+    """Return the facet that has the results of a dataset's checks: the standard one, else that of Great Expectations."""
+    return facets.get(ASSERTIONS) or facets.get(_GREAT_EXPECTATIONS)
+
+
 def assertions(body: bytes) -> list[CheckResult]:
-    """The results of a `dataQualityAssertions` facet. A check goes by its name; where it has none, by the kind of its assertion."""
-    return [
-        CheckResult(
-            bounded(clean(each.name or each.assertion), _LONGEST),
+    """The results of a facet of `assertions_facet`. A check goes by its name; where it has none, by the kind of its assertion.
+
+    Of several of one name and column, the worst: they are one check, and a failure must not hide behind a success.
+    """
+    worst: dict[tuple[str, str], CheckResult] = {}
+    for each in _assertions.decode(body).assertions or []:
+        name = each.name or each.assertion or each.expectation
+        if name is None:
+            raise msgspec.ValidationError("an assertion needs `assertion`")
+        found = CheckResult(
+            bounded(clean(name), _LONGEST),
             bounded(clean(each.column or ""), _LONGEST),
             _result(each.success, each.severity),
             _detail(each.expected, each.actual),
         )
-        for each in _assertions.decode(body).assertions or []
-    ]
+        earlier = worst.get((found.name, found.field))
+        if earlier is None or found.result > earlier.result:
+            worst[found.name, found.field] = found
+    return list(worst.values())
 
 
 def tests(body: bytes) -> list[CheckResult]:

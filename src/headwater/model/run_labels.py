@@ -12,11 +12,13 @@ _REGISTRY = ("gcp_composer_run", "gcp_dataproc")
 # Clients tag every run with their version, which tells no run from another.
 _SYSTEM_SOURCE = "OPENLINEAGE_CLIENT"
 _LONGEST, _MOST = 400, 50
-_FACETS = frozenset({"externalQuery", "processing_engine", "tags", "environmentVariables", *_REGISTRY})
+# Facets of Airflow's runs of a DAG, and of its tasks.
+_AIRFLOW = ("airflowDagRun", "airflow")
+_FACETS = frozenset({"externalQuery", "processing_engine", "tags", "environmentVariables", *_REGISTRY, *_AIRFLOW})
 
 
 def run_labels(facets: Mapping[str, bytes | msgspec.Raw]) -> list[tuple[str, str]]:
-    """Return (name, value) of each label: `tag:KEY`, `query`, `engine`, `variable:NAME`, `FACET.FIELD`; the first fifty."""
+    """Return (name, value) of each label: `tag:KEY`, `query`, `engine`, `variable:NAME`, `partition`, `FACET.FIELD`; the first fifty."""
     if _FACETS.isdisjoint(facets):
         return []
     found = dict.fromkeys(
@@ -39,6 +41,10 @@ def _labels(facets: Mapping[str, bytes | msgspec.Raw]) -> Iterator[tuple[str, st
     for variable in _items(_read(facets, "environmentVariables").get("environmentVariables")):
         if isinstance(variable.get("name"), str):
             yield f"variable:{variable['name']}", _text(variable.get("value"))
+    for facet in _AIRFLOW:
+        dag_run = _read(facets, facet).get("dagRun")
+        if isinstance(dag_run, dict):
+            yield "partition", _text(dag_run.get("partition_key"))
     for facet in _REGISTRY:
         for key, value in _read(facets, facet).items():
             if not key.startswith("_"):

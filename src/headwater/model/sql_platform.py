@@ -6,12 +6,13 @@ Source: OpenLineage's naming page.
 _DIALECTS = {
     "postgres": "postgres", "redshift": "redshift", "mysql": "mysql", "snowflake": "snowflake", "bigquery": "bigquery", "mssql": "tsql",
     "oracle": "oracle", "trino": "trino", "presto": "presto", "awsathena": "athena", "hive": "hive", "databricks": "databricks",
-    "unitycatalog": "databricks", "clickhouse": "clickhouse", "duckdb": "duckdb", "teradata": "teradata", "spark": "spark", "file": "spark",
+    "unitycatalog": "databricks", "clickhouse": "clickhouse", "duckdb": "duckdb", "ducklake": "duckdb",
+    "teradata": "teradata", "spark": "spark", "file": "spark",
     "s3": "spark", "gs": "spark", "hdfs": "spark", "abfss": "spark", "arn": "spark",
 }  # fmt: skip
 _PARTS = {
     "postgres": 3, "redshift": 3, "snowflake": 3, "bigquery": 3, "mssql": 3, "oracle": 3, "trino": 3, "presto": 3, "awsathena": 3, "unitycatalog": 3,
-    "databricks": 3, "duckdb": 3, "mysql": 2, "hive": 2, "clickhouse": 2, "teradata": 2,
+    "databricks": 3, "duckdb": 3, "ducklake": 3, "mysql": 2, "hive": 2, "clickhouse": 2, "teradata": 2,
 }  # fmt: skip
 
 

@@ -86,7 +86,16 @@ def error_message(client: Client) -> object:
     return of_run(client)["error"] == "disk full"
 
 
-@case("processing_engine", "externalQuery", "environmentVariables", "tags", "gcp_composer_run", "gcp_dataproc")
+@case(
+    "processing_engine",
+    "externalQuery",
+    "environmentVariables",
+    "tags",
+    "gcp_composer_run",
+    "gcp_dataproc",
+    "airflowDagRun",
+    "airflow",
+)
 def labels_of_a_run(client: Client) -> object:
     facets = {
         "processing_engine": facet(name="spark", version="4.1.0"),
@@ -100,13 +109,15 @@ def labels_of_a_run(client: Client) -> object:
         ),
         "gcp_composer_run": facet(dagRunId="scheduled__2026-01-01"),
         "gcp_dataproc": facet(appId="application_1", jobType="PYSPARK_JOB"),
+        "airflowDagRun": facet(dagRun={"run_id": "manual__1", "partition_key": "2026-01-01|eu"}),
+        "airflow": facet(dagRun={"run_id": "manual__1", "partition_key": None}),
     }
     sent(client, run_facets=facets, type_="START")
     sent(client, run_facets=facets)
     sent(client, run=2, job="other", run_facets={"tags": facet(tags=[{"key": "team", "value": "data"}])})
     labels = {
         "engine=spark 4.1.0", "query=01b2-33", "variable:REGION=eu", "tag:team=web", "gcp_composer_run.dagRunId=scheduled__2026-01-01",
-        "gcp_dataproc.appId=application_1", "gcp_dataproc.jobType=PYSPARK_JOB",
+        "gcp_dataproc.appId=application_1", "gcp_dataproc.jobType=PYSPARK_JOB", "partition=2026-01-01|eu",
     }  # fmt: skip
     assert {f"{one['name']}={one['value']}" for one in of_run(client)["labels"]} == labels
     return all(labelled(client, one) == ["job:test:load"] for one in labels)
@@ -148,6 +159,20 @@ def checks_of_a_run(client: Client) -> object:
     sent(client, run=2, inputs=["/in"], run_facets={"test": facet(tests=[result])}, at="2026-01-02T00:00:00Z")
     found = client.get("/api/v2/open-incidents").json()["incidents"]
     return any("few rows" in str(one) and "7" in str(one) for one in found)
+
+
+@case("greatExpectations_assertions")
+def checks_of_great_expectations(client: Client) -> object:
+    """Two expectations of one kind for one column are one check; that one of them failed shows."""
+    found = [
+        {"expectationType": "expect_column_values_to_be_between", "success": success, "column": "amount"}
+        for success in (False, True)
+    ]
+    sent(client, outputs=["/in"], job="first")
+    read = {**dataset("/in"), "inputFacets": {"greatExpectations_assertions": facet(assertions=found)}}
+    sent(client, run=2, type_="FAIL", inputs=[read], job="validate", at="2026-01-02T00:00:00Z")
+    incidents = client.get("/api/v2/open-incidents").json()["incidents"]
+    return any("expect_column_values_to_be_between" in str(one) for one in incidents)
 
 
 # -- of jobs --

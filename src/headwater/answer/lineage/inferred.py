@@ -31,6 +31,7 @@ from headwater.store.lineage.edges import Moment
 # A text beyond this is a dump of data, and jobs beyond this are no question about columns.
 _LONGEST = 500_000
 _MOST_JOBS = 500
+_DUCKDB_SCHEMA = "main"
 Parts = tuple[str, ...]
 
 
@@ -329,7 +330,7 @@ def _target(table: Parts | None, renamed: dict[Parts, Parts], text: JobText, *, 
     return next(iter(text.written)) if len(text.written) == 1 and alone else None
 
 
-def match_table(table: Parts, tables: Iterable[JobTable]) -> JobTable | None:
+def match_table(table: Parts, tables: Collection[JobTable]) -> JobTable | None:
     """The one dataset whose name ends as the table's does (or the other way round); None when none or several do."""
     wanted = tuple(part.lower() for part in table)
     fitting: dict[uuid.UUID, tuple[int, JobTable]] = {}
@@ -338,6 +339,10 @@ def match_table(table: Parts, tables: Iterable[JobTable]) -> JobTable | None:
             shared = min(len(parts), len(wanted))
             if shared and parts[-shared:] == wanted[-shared:]:
                 fitting[one.id] = max(fitting.get(one.id, (0, one)), (shared, one), key=lambda found: found[0])
+    if not fitting and len(wanted) == 2:
+        # DuckDB's `catalog.table`, the schema left out.
+        whole = (wanted[0], _DUCKDB_SCHEMA, wanted[1])
+        fitting = {one.id: (3, one) for one in tables for parts in one.parts if parts == whole}
     best = max((shared for shared, _ in fitting.values()), default=0)
     closest = [one for shared, one in fitting.values() if shared == best]
     return closest[0] if len(closest) == 1 else None

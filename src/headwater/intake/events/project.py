@@ -24,7 +24,7 @@ from headwater.intake.events.parsed_sql import add_parsed_edges
 from headwater.intake.events.spelling import Spellings
 from headwater.model import facets as facet_values
 from headwater.model import version
-from headwater.model.checks import ASSERTIONS
+from headwater.model.checks import assertions_facet
 from headwater.model.column_sets import ColumnSet
 from headwater.model.event import DatasetReport, Event, Facets, Warning
 from headwater.model.heartbeat import heartbeat_ms
@@ -142,9 +142,9 @@ class _Projection:
         report = self.event.dataset
         dataset, part = self.add_dataset(report.name)
         facets = self.add_dataset_facets(dataset, report.facets)
-        if ASSERTIONS in report.facets:
+        if (assertions := assertions_facet(report.facets)) is not None:
             names = self.external_version(facets, report), stored_part(part) if part else ""
-            self.add_checks(checks.event_subject(self.digest, dataset, *names), report.facets[ASSERTIONS])
+            self.add_checks(checks.event_subject(self.digest, dataset, *names), assertions)
         content = {key: report.facets[key] for key in _VERSIONED if key in report.facets}
         if content:
             content_id = version.content_id(b"\0".join(key.encode() + bytes(content[key]) for key in sorted(content)))
@@ -244,8 +244,8 @@ class _Projection:
             correlation.add_dataset(direction, dataset, part, facets.external_version, report.io_facets)
         self.add_edge(job, run, dataset, direction, declared=declared, static=False)
         for given in (report.facets, report.io_facets):
-            if ASSERTIONS in given:
-                self.add_checks(checks.Subject(run, job, direction, dataset), given[ASSERTIONS])
+            if (assertions := assertions_facet(given)) is not None:
+                self.add_checks(checks.Subject(run, job, direction, dataset), assertions)
         self.add_subsets(job, run, dataset, direction, part, report.io_facets)
         related.add_dataset_relations(self, job, run, dataset, report, direction)
         if direction == "out":

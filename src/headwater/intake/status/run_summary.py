@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from headwater.intake.events.facets import decode_or_none
-from headwater.model.checks import ASSERTIONS, Result, assertions
+from headwater.model.checks import Result, assertions, assertions_facet
 from headwater.model.event import DatasetReport, Event, Facets
 from headwater.model.names import DatasetName, JobName
 
@@ -95,7 +95,7 @@ def _add_checks(
 ) -> None:
     """Replace the results of checks by those of a later event; of two in one event the worse counts."""
     for facets in (report.facets, report.io_facets):
-        for each in decode_or_none(assertions, facets.get(ASSERTIONS)) or ():
+        for each in decode_or_none(assertions, assertions_facet(facets)) or ():
             key = report.name, each.name, each.field
             before, result = checks.get(key), each.result
             if before is not None and before.digest == logged.digest:
