@@ -32,11 +32,14 @@ def listed(
 ) -> Answer:
     """Return an answer of fixed parts and lists, each cut to the same length if need be.
 
-    `left_out` has how many of each list are missing, with those that were missing before (`beyond`); `how`: how to get them (`hint`).
+    `left_out` has how many of each list are missing, with those that were missing before (`beyond`, also of what is in no list); `how`: how to get
+    them (`hint`).
     """
 
     def make(length: int) -> Answer:
-        missing = {name: max(len(rows) - length, 0) + (beyond or {}).get(name, 0) for name, rows in lists.items()}
+        missing = dict(beyond or {})
+        for name, rows in lists.items():
+            missing[name] = missing.get(name, 0) + max(len(rows) - length, 0)
         return stated({**fixed, **{name: rows[:length] for name, rows in lists.items()}}, missing, hint)
 
     return fitted(make, max((len(rows) for rows in lists.values()), default=0), budget)

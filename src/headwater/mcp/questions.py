@@ -16,6 +16,7 @@ Ask = Callable[[str, Mapping[str, object]], Awaitable[bytes]]
 Arguments = Mapping[str, Any]
 
 _MORE = "raise `budget`, or narrow the question"
+_MOST_NAMESAKES = 5
 _PAGE = "ask again with a larger `offset`, or raise `budget`"
 
 
@@ -28,6 +29,10 @@ async def _resolved(ask: Ask, name: str, type_: str | None = None) -> dict[str, 
     found = await _get(ask, "/resolve", name=name, type=type_)
     if found["match"] is not None:
         return found["match"]  # type: ignore[no-any-return]
+    if not found["candidates"]:
+        place = (await _get(ask, "/objects", text=name))["object"]
+        if place is not None and place["type"] == "COLUMN":
+            raise InvalidQuestion(f"{name!r} is a column of {place['node']}: ask about that, or ask `columns`")
     if found["candidates"]:
         ids = [one["id"] for one in found["candidates"]]
         raise InvalidQuestion(f"{name!r} could be any of {len(ids)}: {', '.join(ids[:10])}. Ask with one of these ids")
@@ -35,6 +40,16 @@ async def _resolved(ask: Ask, name: str, type_: str | None = None) -> dict[str, 
     raise NotFound(
         f"nothing is named {name!r}" + (f"; near it: {near}" if near else "; try `search` with a part of the name")
     )
+
+
+async def _namesakes(ask: Ask, name: str, found: str) -> Answer:
+    """Return `also`: what else a bare name may mean, of the other type than what was found. A node id means one thing."""
+    if name == found:
+        return {}
+    other = "DATASET" if found.startswith("job:") else "JOB"
+    told = await _get(ask, "/resolve", name=name, type=other)
+    ids = [one["id"] for one in ([told["match"]] if told["match"] is not None else told["candidates"])]
+    return {"also": ids[:_MOST_NAMESAKES]} if ids else {}
 
 
 async def _place(ask: Ask, name: str) -> tuple[str, str | None]:
@@ -64,21 +79,33 @@ def _segments(found: Mapping[str, Any]) -> str:
 
 async def search(ask: Ask, given: Arguments) -> Answer:
     """Find datasets, jobs and schedules by words."""
-    limit = min(int(given.get("limit", 20)), 100)
     found = await _get(
         ask,
         "/search",
         q=given["words"],
         type=given.get("type"),
         namespace=given.get("namespace"),
-        limit=limit,
+        limit=given.get("limit", 20),
         offset=given.get("offset", 0),
     )
     rows = [plain({key: one[key] for key in ("id", "type", "matched", "detail")}) for one in found["results"]]
     fixed: Answer = {"total": found["total"]} | ({"searched_instead": found["corrected"]} if found["corrected"] else {})
     if not rows:
-        fixed["empty_because"] = "no name, column, tag, owner, description or SQL that was reported has these words"
-    return listed(fixed, {"results": rows}, given["budget"], _PAGE, {"results": max(found["total"] - len(rows), 0)})
+        if found["total"]:
+            fixed["empty_because"] = f"there are {found['total']}, fewer than `offset`"
+        else:
+            within = f" in namespace {given['namespace']!r}" if given.get("namespace") else ""
+            within += f" of type {given['type']}" if given.get("type") else ""
+            fixed["empty_because"] = (
+                f"no name, column, tag, owner, description or SQL that was reported{within} has these words"
+            )
+    return listed(
+        fixed,
+        {"results": rows},
+        given["budget"],
+        _PAGE,
+        {"results": max(found["total"] - given.get("offset", 0) - len(rows), 0)},
+    )
 
 
 def _edge(edge: Mapping[str, Any]) -> Answer:
@@ -99,6 +126,13 @@ def _edge(edge: Mapping[str, Any]) -> Answer:
 async def lineage(ask: Ask, given: Arguments) -> Answer:
     """Return the nodes and edges above and below something, the nearest first."""
     found = await _get(ask, "/lineage", node=given["name"], **_walk(given))
+    if found["candidates"]:
+        ids = [one["id"] for one in found["candidates"]]
+        raise InvalidQuestion(f"{given['name']!r} could be any of {len(ids)}: {', '.join(ids[:10])}. Ask with one of these ids")  # fmt: skip
+    subject = found["subject"] or {}
+    about: Answer = {"column": subject["column"]} if subject.get("type") == "COLUMN" else {}
+    if found["root"].startswith(("dataset:", "job:")):
+        about |= await _namesakes(ask, given["name"], found["root"]) if not about else {}
     nodes = sorted(found["nodes"], key=lambda one: (abs(one["hop"]), one["id"]))
     hidden = found["hidden"]["nodes"]
 
@@ -107,6 +141,7 @@ async def lineage(ask: Ask, given: Arguments) -> Answer:
         edges = [_edge(one) for one in found["edges"] if one["source"] in shown and one["target"] in shown]
         answer: Answer = {
             "root": found["root"],
+            **about,
             "nodes": [
                 plain({"id": one["id"], "hop": one["hop"], "state": (one.get("last_run") or {}).get("state")})
                 for one in nodes[:length]
@@ -151,7 +186,8 @@ async def columns(ask: Ask, given: Arguments) -> Answer:
             if len(found["nodes"]) > 1
             else _no_lineage(node, given.get("direction", "both"), given.get("depth", 3))
         )
-    return listed(fixed, {"edges": rows}, given["budget"], _MORE, {"edges": 0})
+    hint = f"{_MORE}; `depth` goes further"
+    return listed(fixed, {"edges": rows}, given["budget"], hint, {"beyond_depth": found["hidden"]["nodes"]})
 
 
 async def paths(ask: Ask, given: Arguments) -> Answer:
@@ -166,9 +202,14 @@ async def paths(ask: Ask, given: Arguments) -> Answer:
     )
     if not rows:
         fixed["empty_because"] = (
-            found["reason"] or "no way of reported edges leads from the one to the other, in either direction"
+            found["reason"] or f"no way of reported edges leads from the one to the other{_ways(given)}"
         )
     return listed(fixed, {"paths": rows}, given["budget"], _MORE, {"paths": max(found["total"] - len(rows), 0)})
+
+
+def _ways(given: Arguments) -> str:
+    direction = given.get("direction", "both")
+    return ", in either direction" if direction == "both" else f" {direction}; ask `both` for the other direction"
 
 
 def _column_path(steps: list[Any]) -> list[str]:
@@ -183,9 +224,6 @@ async def describe(ask: Ask, given: Arguments) -> Answer:
     kept = (
         "id",
         "description",
-        "tags",
-        "owner_names",
-        "aliases",
         "parent",
         "statement",
         "user",
@@ -198,9 +236,20 @@ async def describe(ask: Ask, given: Arguments) -> Answer:
         fixed["completeness"] = found["completeness"]["summary"]
     lists = {
         key: [plain(row) if isinstance(row, dict) else row for row in found[key]]
-        for key in ("fields", "producers", "consumers", "inputs", "outputs", "children")
+        for key in (
+            "tags",
+            "owner_names",
+            "aliases",
+            "fields",
+            "producers",
+            "consumers",
+            "inputs",
+            "outputs",
+            "children",
+        )
         if found.get(key)
     }
+    fixed |= await _namesakes(ask, given["name"], one["id"]) if not given.get("type") else {}
     return listed(fixed, lists, given["budget"], _MORE)
 
 
@@ -208,21 +257,31 @@ async def history(ask: Ask, given: Arguments) -> Answer:
     """Return the writes of a dataset, or the runs of a job, the latest first."""
     one = await _resolved(ask, given["name"], given.get("type"))
     if one["type"] == "JOB":
-        runs = (await _get(ask, _segments(one)))["runs"]
+        told = await _get(ask, "/runs", job=one["id"], limit=given.get("limit", 20), offset=given.get("offset", 0))
         rows = [
             plain({key: run.get(key) for key in ("id", "state", "started_at", "ended_at", "duration_ms")})
-            for run in runs
+            for run in told["runs"]
         ]
-        fixed: Answer = {"job": one["id"]}
+        fixed: Answer = {"job": one["id"], "total": told["total"]}
         if not rows:
-            fixed["empty_because"] = "no run of it was reported; it is declared, or only named by others"
-        return listed(fixed, {"runs": rows}, given["budget"], _MORE)
-    found = await _get(ask, "/update-log", node=one["id"], limit=given.get("limit", 50), offset=given.get("offset", 0))
+            fixed["empty_because"] = (
+                f"it has {told['total']} runs, fewer than `offset`"
+                if told["total"]
+                else "no run of it was reported; it is declared, or only named by others"
+            )
+        beyond = {"runs": max(told["total"] - given.get("offset", 0) - len(rows), 0)}
+        return listed(fixed, {"runs": rows}, given["budget"], _PAGE, beyond)
+    found = await _get(ask, "/update-log", node=one["id"], limit=given.get("limit", 20), offset=given.get("offset", 0))
     rows = [plain(update) for update in found["updates"]]
     fixed = {"dataset": one["id"], "total": found["total"]}
     if not rows:
-        fixed["empty_because"] = "no run has reported to write it; it is only read, or declared"
-    return listed(fixed, {"updates": rows}, given["budget"], _PAGE, {"updates": max(found["total"] - len(rows), 0)})
+        fixed["empty_because"] = (
+            f"it has {found['total']} writes, fewer than `offset`"
+            if found["total"]
+            else "no run has reported to write it; it is only read, or declared"
+        )
+    beyond = {"updates": max(found["total"] - given.get("offset", 0) - len(rows), 0)}
+    return listed(fixed, {"updates": rows}, given["budget"], _PAGE, beyond)
 
 
 async def changes(ask: Ask, given: Arguments) -> Answer:
@@ -320,7 +379,12 @@ async def usage(ask: Ask, given: Arguments) -> Answer:
 async def quality(ask: Ask, given: Arguments) -> Answer:
     """Return the latest results of the checks of a dataset; without a name how much of the lineage is known."""
     if not given.get("name"):
-        return plain({"coverage": await _get(ask, "/coverage", namespace=given.get("namespace"))})  # type: ignore[no-any-return]
+        coverage = await _get(ask, "/coverage", namespace=given.get("namespace"))
+        told: Answer = plain({"coverage": coverage})
+        if not coverage["datasets"] and not coverage["jobs"]:
+            within = f" in namespace {given['namespace']!r}" if given.get("namespace") else ""
+            told["empty_because"] = f"no dataset and no job was reported{within}"
+        return told
     one = await _resolved(ask, given["name"], "DATASET")
     found = (await _get(ask, f"{_segments(one)}/freshness"))["quality"]
     rows = [

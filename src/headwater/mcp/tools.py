@@ -1,5 +1,6 @@
 """The tools: for each question its name, what it covers, and its arguments as JSON Schema."""
 
+import datetime as dt
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -95,7 +96,30 @@ async def call(ask: Ask, name: str, given: Mapping[str, Any]) -> Answer:
     if not isinstance(budget, int) or not SMALLEST <= budget <= LARGEST:
         raise InvalidQuestion(f"budget must be from {SMALLEST} to {LARGEST}")
     for argument, value in given.items():
-        wanted = {"string": str, "integer": int}[schema["properties"][argument]["type"]]
-        if not isinstance(value, wanted) or isinstance(value, bool):
-            raise InvalidQuestion(f"{argument} of {name} must be a {wanted.__name__}, not {value!r}")
+        _check(name, argument, value, schema["properties"][argument])
     return await tool.answer(ask, {**given, "budget": budget})
+
+
+def _check(tool: str, argument: str, value: object, schema: Mapping[str, Any]) -> None:
+    """Raise InvalidQuestion for a value that the argument's schema forbids, with what it allows."""
+    wanted = {"string": str, "integer": int}[schema["type"]]
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        raise InvalidQuestion(f"{argument} of {tool} must be a {wanted.__name__}, not {value!r}")
+    if isinstance(value, int):
+        least, most = schema.get("minimum", value), schema.get("maximum", value)
+        if not least <= value <= most:
+            limits = f"from {least} to {most}" if "maximum" in schema else f"at least {least}"
+            raise InvalidQuestion(f"{argument} of {tool} must be {limits}, not {value}")
+        return
+    text = str(value)
+    if not text.strip():
+        raise InvalidQuestion(f"{argument} of {tool} is empty; leave it out to ask without it")
+    if "enum" in schema and text not in schema["enum"]:
+        raise InvalidQuestion(f"{argument} of {tool} must be one of {', '.join(schema['enum'])}, not {text[:100]!r}")
+    if schema.get("format") == "date-time":
+        try:
+            dt.datetime.fromisoformat(text)
+        except ValueError:
+            raise InvalidQuestion(
+                f"{argument} of {tool} must be a time in ISO 8601, such as 2026-01-31T08:00:00Z, not {text[:100]!r}"
+            ) from None

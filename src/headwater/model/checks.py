@@ -78,7 +78,7 @@ def assertions_facet(facets: Mapping[str, msgspec.Raw]) -> msgspec.Raw | None:
 def assertions(body: bytes) -> list[CheckResult]:
     """The results of a facet of `assertions_facet`. A check goes by its name; where it has none, by the kind of its assertion.
 
-    Of several of one name and column, the worst: they are one check, and a failure must not hide behind a success.
+    Results of one name and column are one check, which has the worst of them: a failure must not hide behind a success.
     """
     worst: dict[tuple[str, str], CheckResult] = {}
     for each in _assertions.decode(body).assertions or []:

@@ -17,6 +17,7 @@ from tests.fixtures.app import Client
 CASES = Path(__file__).parents[2] / "cases/mcp"
 WORLD = yaml.safe_load((CASES / "world.yaml").read_text(encoding="utf-8"))
 QUESTIONS = yaml.safe_load((CASES / "questions.yaml").read_text(encoding="utf-8"))
+MORE = yaml.safe_load((CASES / "more_questions.yaml").read_text(encoding="utf-8"))
 Call = Callable[..., tuple[dict[str, Any] | str, bool]]
 
 
@@ -88,14 +89,15 @@ def values(answer: Any, path: str) -> list[Any]:
     return found[0] if len(found) == 1 and isinstance(found[0], list) else found
 
 
-def test_twenty_questions(ask: Asking) -> None:
-    assert len(QUESTIONS) == 20
-    for one in QUESTIONS:
+def check(ask: Asking, questions: list[dict[str, Any]]) -> None:
+    for one in questions:
         answer, failed = ask(one["tool"], **one["with"])
         assert failed == ("error" in one), (one["ask"], answer)
         if failed:
             assert one["error"] in answer, (one["ask"], answer)
             continue
+        budget = one["with"].get("budget", 12_000)
+        assert len(json.dumps(answer, ensure_ascii=False, separators=(",", ":"))) <= budget, one["ask"]
         for path, expected in one.get("has", {}).items():
             wanted = expected if isinstance(expected, list) else [expected]
             assert set(wanted) <= set(values(answer, path)), (one["ask"], path, answer)
@@ -104,6 +106,25 @@ def test_twenty_questions(ask: Asking) -> None:
         for key, words in one.get("says", {}).items():
             assert words in answer[key], (one["ask"], answer)
         assert ("empty_because" in answer) == ("says" in one), (one["ask"], answer)
+
+
+def test_twenty_questions(ask: Asking) -> None:
+    assert len(QUESTIONS) == 20
+    check(ask, QUESTIONS)
+
+
+def test_twenty_questions_of_an_agent_that_guesses(ask: Asking, client: Client) -> None:
+    assert len(MORE["questions"]) == 20
+    events = [run_event("COMPLETE", one["run"], one["job"], one["inputs"], one["outputs"]) for one in MORE["runs"]]
+    for n in range(8):
+        fed = columns({"k": [(f"/chain/{n}", "k", "DIRECT:IDENTITY")]})
+        events.append(run_event("COMPLETE", 700 + n, f"step{n}", [f"/chain/{n}"], [dataset(f"/chain/{n + 1}", **fed)]))
+    events += [run_event("COMPLETE", 600 + n, "often", ["/a/x"], ["/a/z"], at=at(100 + n)) for n in range(30)]
+    tags = facet(tags=[{"key": f"tag{n}", "value": "v" * 50, "source": "USER"} for n in range(800)])
+    shape = facet(fields=[{"name": f"c{n}", "type": "int"} for n in range(3_000)])
+    events.append(run_event("COMPLETE", 52, "widener", ["/a/x"], [dataset("/wide", tags=tags, schema=shape)]))
+    assert client.post("/api/v1/lineage/batch", json.dumps(events).encode()).json()["status"] == "success"
+    check(ask, MORE["questions"])
 
 
 def test_tools_say_what_they_cover_and_only_read(ask: Asking) -> None:
