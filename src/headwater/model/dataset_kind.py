@@ -4,7 +4,10 @@ from typing import Any, Final
 
 import msgspec
 
-_DATA: Final = frozenset({"", "TABLE", "VIEW", "MATERIALIZED_VIEW", "FILE", "TOPIC", "STREAM", "MODEL"})
+# dbt's semantic layer is data too: what it computes is shown by others.
+_DATA: Final = frozenset({
+    "", "TABLE", "VIEW", "MATERIALIZED_VIEW", "FILE", "TOPIC", "STREAM", "MODEL", "SEMANTIC_MODEL", "METRIC", "SAVED_QUERY",
+})  # fmt: skip
 
 
 def kind_of(facet: bytes | None) -> str:

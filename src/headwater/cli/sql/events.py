@@ -57,7 +57,17 @@ class _Events:
                 yield from project.reported.test_events(
                     self.job_namespace or "dbt", lambda table: self.dataset(self.dataset_name(table))
                 )
+                yield from self.semantic_layer(project.reported)
         yield from commands[1::2]
+
+    def semantic_layer(self, reported: "Reported") -> Iterator[dict[str, Any]]:
+        from headwater.capture.dbt.semantic_layer import SemanticLayer
+
+        def named(table: tuple[str, ...]) -> dict[str, str]:
+            found = self.dataset_name(table)
+            return {"namespace": found.namespace, "name": found.name}
+
+        yield from SemanticLayer(reported.manifest, self.job_namespace or "dbt", named, self.reading.dialect).events()
 
     def statement(self, one: ParsedStatement) -> Iterator[dict[str, Any]]:
         dialect = self.reading.dialect
