@@ -54,6 +54,42 @@ KINDS: Final[Mapping[str, ConnectorKind]] = {
                 _NAMESPACE,
             ),
         ),
+        ConnectorKind(
+            "dbt",
+            "models, what they read, columns, runs and tests, from dbt's artifacts",
+            (
+                Option(
+                    "artifacts", "a folder of the server's machine, or the address above manifest.json", required=True
+                ),
+                Option("namespace", "the namespace of its tables, such as postgres://db:5432", required=True),
+                Option("job_namespace", "the namespace of its jobs", default="dbt"),
+                Option("token", "the bearer token of the address", secret=True),
+            ),
+            every_seconds=900,
+        ),
+        ConnectorKind(
+            "airflow",
+            "DAGs, tasks, their runs, and the assets that they make and wait for",
+            (
+                Option("url", "Airflow's address; that of Airflow 2 ends with /api/v1", required=True),
+                Option("user", "the user to read as"),
+                Option("password", "the user's password", secret=True),
+                Option("token", "an access token, instead of user and password", secret=True),
+                Option("namespace", "the namespace of its jobs", default="airflow"),
+            ),
+            every_seconds=300,
+        ),
+        ConnectorKind(
+            "metabase",
+            "questions and dashboards, what they read, when a person last looked",
+            (
+                Option("url", "Metabase's address", required=True),
+                Option("api_key", "an API key of the group Administrators", secret=True),
+                Option("user", "the user to read as, without an API key"),
+                Option("password", "the user's password", secret=True),
+                Option("namespaces", "where databases are: NAME=postgres://HOST:5432, separated by commas"),
+            ),
+        ),
     )
 }
 

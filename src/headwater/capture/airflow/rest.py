@@ -80,6 +80,8 @@ class Airflow:
     ) -> None:
         self.url = url.rstrip("/").removesuffix(_VERSION_1)
         self._api = _VERSION_1 if url.rstrip("/").endswith(_VERSION_1) else _VERSION_2
+        self.assets = "datasets" if self._api == _VERSION_1 else "assets"
+        """The name of assets in this API."""
         self._credentials = (username, password or "") if username is not None else None
         self._token = token
         self._timeout = timeout
@@ -172,6 +174,21 @@ class Airflow:
             body["note"] = note
         answer = self._ask("POST", _path("dags", dag_id, "clearTaskInstances"), body=body)
         return msgspec.json.decode(answer, type=_Instances).task_instances
+
+    def items(self, *segments: str, key: str, **parameters: object) -> Iterator[dict[str, Any]]:
+        """Yield what a list of the API has under `key`, as it is, page by page."""
+        offset = 0
+        while True:
+            asked = {**parameters, "limit": _PAGE, "offset": offset}
+            page = msgspec.json.decode(self._ask("GET", _path(*segments), asked)).get(key) or []
+            yield from page
+            offset += len(page)
+            if len(page) < _PAGE:
+                return
+
+    def version(self) -> str:
+        """Return the version of Airflow."""
+        return str(msgspec.json.decode(self._ask("GET", _path("version")))["version"])
 
     def unpause(self, dag_id: str) -> None:
         """Unpause a DAG: a paused one runs nothing that is triggered or cleared."""

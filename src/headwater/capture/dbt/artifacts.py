@@ -33,7 +33,7 @@ def run_events(project: Path, since: float, namespace: str, parent: Parent) -> l
             return []
         results = json.loads((folder / "run_results.json").read_text(encoding="utf-8"))
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        return list(_Artifacts(manifest, namespace, parent).events(results["results"]))
+        return list(Artifacts(manifest, namespace, parent).events(results["results"]))
     except FileNotFoundError:
         return []
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -41,7 +41,9 @@ def run_events(project: Path, since: float, namespace: str, parent: Parent) -> l
         return []
 
 
-class _Artifacts:
+class Artifacts:
+    """The results of one run of dbt. `parent`: the run that ran dbt; its job's namespace is that of the models' jobs."""
+
     def __init__(self, manifest: Node, namespace: str, parent: Parent) -> None:
         self._manifest = Manifest(manifest)
         self._nodes = self._manifest.nodes
@@ -50,6 +52,7 @@ class _Artifacts:
         self._parent = parent
 
     def events(self, results: Iterable[Node]) -> Iterator[Node]:
+        """Yield the events of these results, in the order in which they ended."""
         tested: dict[str, list[tuple[Node, Node]]] = defaultdict(list)
         for result in sorted(results, key=lambda each: _when(each, "completed_at") or ""):
             node = self._nodes.get(result["unique_id"])
@@ -69,7 +72,7 @@ class _Artifacts:
         parent = {"parent": event.parent(self._parent.run_id, self._parent.job, self._parent.root)}
         inputs = [event.dataset(each.namespace, each.name) for each in self._inputs(node)]
         yield event.run(
-            "START", run_id=run_id, job=job, inputs=inputs, run_facets=parent, job_facets=_job_facets(node),
+            "START", run_id=run_id, job=job, inputs=inputs, run_facets=parent, job_facets=job_facets(node),
             event_time=_when(result, "started_at"),
         )  # fmt: skip
         state = _END[result["status"]]
@@ -133,7 +136,8 @@ def _when(result: Node, end: str) -> str | None:
     return (min(times) if end == "started_at" else max(times)) if times else None
 
 
-def _job_facets(node: Node) -> dict[str, event.Facet]:
+def job_facets(node: Node) -> dict[str, event.Facet]:
+    """Return the facets of a node's job: its kind, its description, its compiled SQL."""
     facets = {"jobType": event.job_type("BATCH", "DBT", node["resource_type"].upper())}
     if node.get("description"):
         facets["documentation"] = event.documentation(node["description"], of="Job")

@@ -1,0 +1,186 @@
+"""Connectors of systems by their recorded answers, and of dbt by its artifacts: what a pull sends, and what the next one leaves out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.recorded import recorded
+
+from headwater.connectors import connector
+from headwater.connectors.__main__ import run_task
+from headwater.connectors.rest import Rest
+from headwater.errors import Forbidden, InvalidQuestion, NotFound, ServerUnavailable
+from headwater.model.connector_kinds import KINDS, check_options
+from headwater.model.connector_reports import ConnectorLine, ConnectorTask, PullReport
+
+
+def pull(
+    kind: str, settings: dict[str, str], cursor: dict[str, Any] | None = None
+) -> tuple[list[dict[str, Any]], PullReport]:
+    options, secrets = check_options(KINDS[kind], settings)
+    sent: list[dict[str, Any]] = []
+    report = connector(kind).pull(ConnectorTask("pull", kind, "one", {**options, **secrets}, cursor), sent.append)
+    return sent, report
+
+
+def edges(events: list[dict[str, Any]]) -> dict[str, tuple[set[str], set[str]]]:
+    """Job to what it reads and what it writes, by short names."""
+    return {
+        one["job"]["name"]: ({each["name"] for each in one["inputs"]}, {each["name"] for each in one["outputs"]})
+        for one in events
+        if "job" in one and "run" not in one
+    }
+
+
+def test_metabase_reads_questions_dashboards_and_who_looked() -> None:
+    with recorded("metabase") as system:
+        settings = {"url": system.url, "api_key": "mb_secret"}
+        checks = list(connector("metabase").test(settings))
+        assert [(one.name, one.state) for one in checks] == [
+            ("connect", "ok"),
+            ("cards", "ok"),
+            ("databases", "missing"),
+        ]
+        assert "elsewhere=" in str(checks[2].remedy)
+        sent, report = pull("metabase", settings)
+        assert {one["x-api-key"] for _, one in system.asked} == {"mb_secret"}
+        again, _ = pull("metabase", settings, report.cursor)
+        named, _ = pull("metabase", {**settings, "namespaces": "elsewhere=snowflake://org-far"})
+    assert edges(sent) == {
+        "card/12": ({"shop.mart.orders", "shop.mart.customers"}, {"card/12"}),
+        "card/13": ({"card/12", "shop.mart.countries"}, {"card/13"}),
+        "card/14": (set(), {"card/14"}),
+        "dashboard/5": ({"card/12", "card/13"}, {"dashboard/5"}),
+    }
+    usage = {one["job"]["name"]: one["outputs"][0]["facets"]["headwater_usage"] for one in sent}
+    assert usage["dashboard/5"]["lastReadByPersonAt"] == "2026-11-27T07:00:00.000000Z"
+    assert {name: one["reads"] for name, one in usage.items()} == {
+        "card/12": 40,
+        "card/13": 0,
+        "card/14": 2,
+        "dashboard/5": 120,
+    }
+    assert usage["card/13"]["status"] == "unread"
+    assert usage["card/14"]["status"] == "stale"
+    assert any("'elsewhere'" in one for one in report.warnings)
+    assert again == []
+    assert edges(named)["card/14"][0] == {"FAR.AWAY"}
+
+
+def test_airflow_reads_jobs_runs_and_assets() -> None:
+    with recorded("airflow") as system:
+        settings = {"url": system.url, "user": "reader", "password": "secret"}
+        assert [one.state for one in connector("airflow").test({**settings, "namespace": "airflow"})] == ["ok"] * 4
+        sent, report = pull("airflow", settings)
+        again, _ = pull("airflow", settings, report.cursor)
+        assert any("updated_at_gte=2026-11-26T01%3A09%3A01Z" in one for one, _ in system.asked)
+    assert edges(sent) == {"daily": (set(), set()), "daily.extract": (set(), set()), "daily.load": (set(), {"orders"})}
+    runs = [(one["job"]["name"], one["eventType"]) for one in sent if "run" in one]
+    assert runs == [
+        ("daily", "START"), ("daily", "FAIL"), ("daily.extract", "START"), ("daily.extract", "COMPLETE"), ("daily.load", "START"), ("daily.load", "FAIL"),
+    ]  # fmt: skip
+    dag = next(one["run"]["runId"] for one in sent if one["job"]["name"] == "daily" and "run" in one)
+    assert {
+        one["run"]["facets"]["parent"]["run"]["runId"] for one in sent if "run" in one and one["job"]["name"] != "daily"
+    } == {dag}
+    # The last run is read again, with the same events: they change nothing.
+    assert again == [one for one in sent if "run" in one]
+
+
+MANIFEST = {
+    "metadata": {"dbt_schema_version": "https://schemas.getdbt.com/dbt/manifest/v12.json", "project_name": "shop", "adapter_type": "postgres", "generated_at": "2026-11-26T01:00:00Z"},
+    "nodes": {
+        "model.shop.orders": {"resource_type": "model", "name": "orders", "database": "shop", "schema": "mart", "alias": "orders", "description": "All orders.", "config": {"materialized": "table"}, "compiled_code": "select * from raw.orders", "depends_on": {"nodes": ["source.shop.raw.orders", "model.shop.between"]}},
+        "model.shop.between": {"resource_type": "model", "name": "between", "database": "shop", "schema": "mart", "config": {"materialized": "ephemeral"}, "depends_on": {"nodes": ["source.shop.raw.customers"]}},
+    },
+    "sources": {
+        "source.shop.raw.orders": {"resource_type": "source", "name": "orders", "database": "shop", "schema": "raw", "identifier": "orders"},
+        "source.shop.raw.customers": {"resource_type": "source", "name": "customers", "database": "shop", "schema": "raw", "identifier": "customers"},
+    },
+}  # fmt: skip
+RESULTS = {
+    "metadata": {"invocation_id": "one", "generated_at": "2026-11-26T02:00:00Z"},
+    "results": [{"unique_id": "model.shop.orders", "status": "success", "timing": [{"name": "execute", "started_at": "2026-11-26T01:59:00Z", "completed_at": "2026-11-26T01:59:30Z"}], "adapter_response": {"rows_affected": 7}}],
+}  # fmt: skip
+CATALOG = {
+    "metadata": {"dbt_schema_version": "https://schemas.getdbt.com/dbt/catalog/v1.json"},
+    "nodes": {"model.shop.orders": {"metadata": {"database": "shop", "schema": "mart", "name": "orders"}, "columns": {"id": {"index": 1, "name": "id", "type": "integer"}}}},
+    "sources": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("by_address", [False, True])
+def test_dbt_reads_a_folder_or_an_address(tmp_path: Path, by_address: bool) -> None:
+    files = {"manifest": MANIFEST, "catalog": CATALOG, "run_results": RESULTS}
+    with recorded("airflow") as system:
+        if by_address:
+            system.answers = {f"GET /docs/{name}.json": content for name, content in files.items()}
+        else:
+            (tmp_path / "target").mkdir()
+            for name, content in files.items():
+                (tmp_path / "target" / f"{name}.json").write_text(json.dumps(content))
+        settings = {
+            "artifacts": f"{system.url}/docs/" if by_address else str(tmp_path),
+            "namespace": "postgres://db:5432",
+            "token": "bearer-token",
+        }
+        assert [one.state for one in connector("dbt").test(settings)] == ["ok"] * 3
+        sent, report = pull("dbt", settings)
+        again, _ = pull("dbt", settings, report.cursor)
+        if by_address:
+            assert {one["authorization"] for _, one in system.asked} == {"Bearer bearer-token"}
+    assert edges(sent) == {"shop.orders": ({"shop.raw.orders", "shop.raw.customers"}, {"shop.mart.orders"})}
+    assert sent[0]["outputs"][0]["facets"]["schema"]["fields"] == [{"name": "id", "type": "integer"}]
+    assert [one["eventType"] for one in sent if "run" in one] == ["START", "COMPLETE"]
+    assert again == []
+
+
+def test_dbt_says_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(InvalidQuestion, match="run dbt compile there"):
+        list(connector("dbt").test({"artifacts": str(tmp_path), "namespace": "n"}))
+    (tmp_path / "manifest.json").write_text(json.dumps(MANIFEST))
+    checks = list(connector("dbt").test({"artifacts": str(tmp_path), "namespace": "n"}))
+    assert [(one.name, one.state, one.remedy) for one in checks[1:]] == [
+        ("catalog.json", "missing", "dbt docs generate"), ("run_results.json", "missing", "dbt build"),
+    ]  # fmt: skip
+
+
+def test_a_system_that_asks_for_patience_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("headwater.connectors.rest.time.sleep", waited.append)
+    with recorded("metabase") as system, Rest(system.url) as rest:
+        system.refusals = [(429, {"Retry-After": "7"}), (503, {})]
+        assert rest.get("/api/user/current")["id"] == 1
+        assert [one for one in waited if one > 0.1] == [7.0, 4.0]
+        system.refusals = [(500, {})] * 4
+        with pytest.raises(ServerUnavailable, match="did not answer 4 times, the last time: HTTP 500"):
+            rest.get("/api/user/current")
+        system.refusals = [(403, {})]
+        with pytest.raises(Forbidden, match="HTTP 403"):
+            rest.get("/api/user/current")
+        with pytest.raises(NotFound):
+            rest.get("/nothing")
+
+
+def test_no_error_has_a_secret_in_it() -> None:
+    """Whatever a system answers: here it answers with the key that it was sent."""
+    lines: list[ConnectorLine] = []
+    task = ConnectorTask("test", "metabase", "one", {"url": "http://127.0.0.1:1/hush-hush", "api_key": "hush-hush"})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("headwater.connectors.rest.PAUSES", ())
+        assert run_task(task, lines.append) == 1
+    failure = lines[-1].failure
+    assert failure is not None
+    assert "***" in failure.message
+    assert "hush-hush" not in failure.message
+    assert not failure.permanent
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_has_a_module_and_a_line_in_the_docs(kind: str) -> None:
+    module = connector(kind)
+    assert callable(module.test)
+    assert callable(module.pull)
+    text = (Path(__file__).parents[3] / "docs/howto/sources.md").read_text()
+    assert f"| `{kind}` |" in text
