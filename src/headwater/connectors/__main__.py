@@ -17,7 +17,7 @@ def run_task(task: ConnectorTask, write: Callable[[ConnectorLine], None]) -> int
     try:
         module = connector(task.kind)
         if task.work == "test":
-            write(ConnectorLine(checks=list(module.test(task.settings))))
+            write(ConnectorLine(checks=list(module.test(task))))
         else:
             report = module.pull(
                 task, lambda event: write(ConnectorLine(event=msgspec.Raw(msgspec.json.encode(event))))

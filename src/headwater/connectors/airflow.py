@@ -23,7 +23,8 @@ _RUNS: Final = uuid.UUID("4f0f2f3f-0f4f-5c55-9b1f-616972666c6f")
 _ENDED: Final = {"success": "COMPLETE", "failed": "FAIL", "upstream_failed": "ABORT", "skipped": "ABORT"}
 
 
-def test(settings: Mapping[str, str]) -> Iterator[ConnectorCheck]:
+def test(task: ConnectorTask) -> Iterator[ConnectorCheck]:
+    settings = task.settings
     api = _connected(settings)
     yield ConnectorCheck("connect", "ok", f"Airflow {api.version()}")
     for what, path, key in (

@@ -1,4 +1,4 @@
-"""What BI tools have in common: a chart or question is a dataset of the tool, made by a job that reads tables; a dashboard reads its charts.
+"""The parts that BI tools share: a chart or question is a dataset of the tool, made by a job that reads tables; a dashboard reads its charts.
 
 Names are those that the query log's reader gives assets (`dashboard/5`, `card/12`), so that both speak of one thing. When a person last looked, where
 the tool knows it, is the dataset's usage.

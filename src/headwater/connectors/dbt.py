@@ -30,7 +30,8 @@ _MEANING: Final = {
 }
 
 
-def test(settings: Mapping[str, str]) -> Iterator[ConnectorCheck]:
+def test(task: ConnectorTask) -> Iterator[ConnectorCheck]:
+    settings = task.settings
     with _artifacts(settings) as folder:
         manifest = read_manifest(folder / _FILES[0])
         built = sum(node.get("resource_type") in BUILT for node in manifest.nodes.values())

@@ -16,7 +16,8 @@ from headwater.model.names import DatasetName
 TOOL: Final = "metabase"
 
 
-def test(settings: Mapping[str, str]) -> Iterator[ConnectorCheck]:
+def test(task: ConnectorTask) -> Iterator[ConnectorCheck]:
+    settings = task.settings
     with Rest(settings["url"]) as rest:
         _sign_in(rest, settings)
         user = rest.get("/api/user/current")

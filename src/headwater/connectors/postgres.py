@@ -57,7 +57,8 @@ class _Rights(NamedTuple):
     now: dt.datetime
 
 
-def test(settings: Mapping[str, str]) -> Iterator[ConnectorCheck]:
+def test(task: ConnectorTask) -> Iterator[ConnectorCheck]:
+    settings = task.settings
     with _connected(settings) as connection:
         rights = _rights(connection, settings)
         yield ConnectorCheck(

@@ -37,6 +37,15 @@ class ConnectorKind(msgspec.Struct, frozen=True):
 
 _NAMESPACE: Final = Option("namespace", "the namespace of its datasets")
 
+WAREHOUSES: Final = frozenset({"snowflake", "bigquery", "redshift", "databricks", "trino"})
+"""The kinds of which the query log is read, on Spark."""
+
+
+def _warehouse(name: str, *options: Option, every_seconds: int = 3600) -> ConnectorKind:
+    more = (_NAMESPACE, Option("api_key", "a key of this server with the role write, if it asks for keys", secret=True))
+    return ConnectorKind(name, "the query log: lineage, usage and cost", (*options, *more), every_seconds, name)
+
+
 KINDS: Final[Mapping[str, ConnectorKind]] = {
     kind.name: kind
     for kind in (
@@ -89,6 +98,69 @@ KINDS: Final[Mapping[str, ConnectorKind]] = {
                 Option("password", "the user's password", secret=True),
                 Option("namespaces", "where databases are: NAME=postgres://HOST:5432, separated by commas"),
             ),
+        ),
+        ConnectorKind(
+            "superset",
+            "charts and dashboards, what they read, when a person last opened them",
+            (
+                Option("url", "Superset's address", required=True),
+                Option("user", "the user to read as", required=True),
+                Option("password", "the user's password", secret=True),
+                Option("provider", "how the user signs in: db or ldap", default="db"),
+                Option(
+                    "namespaces", "where databases are: NAME=postgres://HOST:5432, separated by commas", required=True
+                ),
+            ),
+        ),
+        ConnectorKind(
+            "schema_registry",
+            "versions of topics with their columns and compatibility, from a registry with Confluent's API",
+            (
+                Option("url", "the registry's address", required=True),
+                Option("namespace", "the namespace of its topics, such as kafka://broker:9092", required=True),
+                Option("user", "the user to read as, if it asks for one"),
+                Option("password", "the user's password", secret=True),
+            ),
+            every_seconds=300,
+        ),
+        _warehouse(
+            "snowflake",
+            Option("account", "the account, such as myorg-myaccount", required=True),
+            Option("user", "the user to read as", required=True),
+            Option("password", "the user's password", secret=True),
+            Option("token", "a token, with its authenticator", secret=True),
+            Option("authenticator", "how the user signs in, if not by password"),
+            Option("role", "the role to read as"),
+            Option("warehouse", "the warehouse that runs the questions", required=True),
+        ),
+        _warehouse(
+            "bigquery",
+            Option("project", "the project to read", required=True),
+            Option("region", "its region, such as eu or europe-west1", default="us"),
+            Option("credentials", "the JSON key of a service account; without it, the server's own", secret=True),
+        ),
+        _warehouse(
+            "redshift",
+            Option("host", "the cluster's address", required=True),
+            Option("port", "its port", default="5439"),
+            Option("database", "the database to read", required=True),
+            Option("user", "the user to read as", required=True),
+            Option("password", "the user's password", secret=True),
+        ),
+        _warehouse(
+            "databricks",
+            Option("host", "the workspace's address", required=True),
+            Option("http_path", "the path of a SQL warehouse", required=True),
+            Option("token", "an access token", secret=True),
+        ),
+        _warehouse(
+            "trino",
+            Option("host", "the coordinator's address", required=True),
+            Option("port", "its port"),
+            Option("user", "the user to read as", required=True),
+            Option("password", "the user's password", secret=True),
+            Option("token", "a token, instead of a password", secret=True),
+            every_seconds=300,
         ),
     )
 }

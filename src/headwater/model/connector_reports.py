@@ -28,12 +28,14 @@ class ConnectorCheck(msgspec.Struct, frozen=True):
 
 
 class PullReport(msgspec.Struct, frozen=True):
-    """A complete pull. `rows`: read of the system. `newest_at`: the newest time that its records had; null where they have none."""
+    """A complete pull. `rows`: read of the system. `newest_at`: the newest time that its records had; null where they have none.
+    `published`: events that the process sent to the server itself."""
 
     rows: int
     cursor: dict[str, Any]
     newest_at: dt.datetime | None = None
     warnings: tuple[str, ...] = ()
+    published: int = 0
 
 
 class ConnectorFailure(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from headwater.connectors.__main__ import run_task
 from headwater.connectors.rest import Rest
 from headwater.errors import Forbidden, InvalidQuestion, NotFound, ServerUnavailable
 from headwater.model.connector_kinds import KINDS, check_options
-from headwater.model.connector_reports import ConnectorLine, ConnectorTask, PullReport
+from headwater.model.connector_reports import ConnectorCheck, ConnectorLine, ConnectorTask, PullReport
 
 
 def pull(
@@ -22,6 +22,11 @@ def pull(
     sent: list[dict[str, Any]] = []
     report = connector(kind).pull(ConnectorTask("pull", kind, "one", {**options, **secrets}, cursor), sent.append)
     return sent, report
+
+
+def check(kind: str, settings: dict[str, str]) -> list[ConnectorCheck]:
+    options, secrets = check_options(KINDS[kind], settings)
+    return list(connector(kind).test(ConnectorTask("test", kind, "one", {**options, **secrets})))
 
 
 def edges(events: list[dict[str, Any]]) -> dict[str, tuple[set[str], set[str]]]:
@@ -36,7 +41,7 @@ def edges(events: list[dict[str, Any]]) -> dict[str, tuple[set[str], set[str]]]:
 def test_metabase_reads_questions_dashboards_and_who_looked() -> None:
     with recorded("metabase") as system:
         settings = {"url": system.url, "api_key": "mb_secret"}
-        checks = list(connector("metabase").test(settings))
+        checks = check("metabase", settings)
         assert [(one.name, one.state) for one in checks] == [
             ("connect", "ok"),
             ("cards", "ok"),
@@ -71,7 +76,7 @@ def test_metabase_reads_questions_dashboards_and_who_looked() -> None:
 def test_airflow_reads_jobs_runs_and_assets() -> None:
     with recorded("airflow") as system:
         settings = {"url": system.url, "user": "reader", "password": "secret"}
-        assert [one.state for one in connector("airflow").test({**settings, "namespace": "airflow"})] == ["ok"] * 4
+        assert [one.state for one in check("airflow", settings)] == ["ok"] * 4
         sent, report = pull("airflow", settings)
         again, _ = pull("airflow", settings, report.cursor)
         assert any("updated_at_gte=2026-11-26T01%3A09%3A01Z" in one for one, _ in system.asked)
@@ -86,6 +91,66 @@ def test_airflow_reads_jobs_runs_and_assets() -> None:
     } == {dag}
     # The last run is read again, with the same events: they change nothing.
     assert again == [one for one in sent if "run" in one]
+
+
+def test_superset_reads_charts_dashboards_and_who_opened_them() -> None:
+    with recorded("superset") as system:
+        settings = {"url": system.url, "user": "reader", "password": "secret", "namespaces": "shop=postgres://db:5432"}
+        assert [(one.name, one.state) for one in check("superset", settings)][:4] == [
+            ("connect", "ok"),
+            ("dataset", "ok"),
+            ("chart", "ok"),
+            ("dashboard", "ok"),
+        ]
+        sent, report = pull("superset", settings)
+        again, _ = pull("superset", settings, report.cursor)
+        del system.answers["GET /api/v1/log/"]
+        blind = check("superset", settings)
+        _, unseen = pull("superset", settings)
+    assert edges(sent) == {
+        "chart/1": ({"shop.mart.orders"}, {"chart/1"}),
+        "chart/2": ({"shop.mart.orders", "shop.mart.customers"}, {"chart/2"}),
+        "dashboard/7": ({"chart/1", "chart/2"}, {"dashboard/7"}),
+        "dashboard/8": (set(), {"dashboard/8"}),
+    }
+    usage = {one["job"]["name"]: one["outputs"][0]["facets"].get("headwater_usage") for one in sent}
+    assert usage["dashboard/7"]["lastReadByPersonAt"] == "2026-11-27T08:00:00.000000Z"
+    assert usage["dashboard/8"]["status"] == "unread"
+    assert again == []
+    assert [(one.state, one.remedy) for one in blind if one.name == "log"] == [
+        ("missing", "give its role the permission can read on Log")
+    ]
+    assert any("who opened a dashboard was not read" in one for one in unseen.warnings)
+
+
+def test_versions_of_a_schema_registry_are_versions_of_topics() -> None:
+    settings = {"namespace": "kafka://broker:9092", "user": "reader", "password": "secret"}
+    with recorded("schema_registry") as system:
+        settings["url"] = system.url
+        assert check("schema_registry", settings)[0].text == "3 subjects, compatibility BACKWARD"
+        sent, report = pull("schema_registry", settings)
+        assert {one["authorization"] for _, one in system.asked} == {"Basic cmVhZGVyOnNlY3JldA=="}
+        again, _ = pull("schema_registry", settings, report.cursor)
+        system.answers["GET /config/orders-value"] = {"compatibilityLevel": "NONE"}
+        changed, _ = pull("schema_registry", settings, report.cursor)
+    told = [(one["outputs"][0]["name"], one["outputs"][0]["facets"]["version"]["datasetVersion"]) for one in sent]
+    assert told == [("orders", "1"), ("orders", "3"), ("clicks", "1")]
+    first, second, clicks = (one["outputs"][0]["facets"] for one in sent)
+    assert [(one["name"], one["type"]) for one in first["schema"]["fields"]] == [
+        ("id", "long"),
+        ("at", "timestamp-millis"),
+    ]
+    assert [(one["name"], one["type"]) for one in second["schema"]["fields"]] == [
+        ("id", "long"),
+        ("at", "timestamp-millis"),
+        ("to", "record"),
+    ]
+    assert second["schema"]["fields"][2]["fields"] == [{"name": "city", "type": "string", "description": "Where to."}]
+    assert [one["headwater_compatibility"]["compatibility"] for one in (first, clicks)] == ["FULL", "BACKWARD"]
+    assert clicks["schema"]["fields"] == [{"name": "url", "type": "string"}, {"name": "seconds", "type": "number/null"}]
+    assert sent[0]["eventTime"] < sent[1]["eventTime"]
+    assert again == []
+    assert [one["outputs"][0]["facets"]["headwater_compatibility"]["compatibility"] for one in changed] == ["NONE"]
 
 
 MANIFEST = {
@@ -125,7 +190,7 @@ def test_dbt_reads_a_folder_or_an_address(tmp_path: Path, by_address: bool) -> N
             "namespace": "postgres://db:5432",
             "token": "bearer-token",
         }
-        assert [one.state for one in connector("dbt").test(settings)] == ["ok"] * 3
+        assert [one.state for one in check("dbt", settings)] == ["ok"] * 3
         sent, report = pull("dbt", settings)
         again, _ = pull("dbt", settings, report.cursor)
         if by_address:
@@ -138,9 +203,9 @@ def test_dbt_reads_a_folder_or_an_address(tmp_path: Path, by_address: bool) -> N
 
 def test_dbt_says_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(InvalidQuestion, match="run dbt compile there"):
-        list(connector("dbt").test({"artifacts": str(tmp_path), "namespace": "n"}))
+        check("dbt", {"artifacts": str(tmp_path), "namespace": "n"})
     (tmp_path / "manifest.json").write_text(json.dumps(MANIFEST))
-    checks = list(connector("dbt").test({"artifacts": str(tmp_path), "namespace": "n"}))
+    checks = check("dbt", {"artifacts": str(tmp_path), "namespace": "n"})
     assert [(one.name, one.state, one.remedy) for one in checks[1:]] == [
         ("catalog.json", "missing", "dbt docs generate"), ("run_results.json", "missing", "dbt build"),
     ]  # fmt: skip

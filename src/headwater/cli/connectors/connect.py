@@ -227,7 +227,7 @@ def _command(kind: ConnectorKind) -> Callable[..., None]:
     required = " ".join(f"--{one.name.replace('_', '-')} …" for one in kind.options if one.required)
     add_connector.__doc__ = (
         f"Connect {_TITLES.get(kind.name, kind.name.capitalize())}: {kind.reads}.\n\n"
-        f"Examples:\n\n  headwater connect {kind.name} {required}".rstrip()
+        f"Examples:\n\n  headwater connect {kind.name.replace('_', '-')} {required}".rstrip()
     )
     add_connector.__annotations__ = {name: type_ for name, (type_, _) in parameters.items()}
     add_connector.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -241,7 +241,7 @@ def _command(kind: ConnectorKind) -> Callable[..., None]:
 
 _TITLES = {"postgres": "PostgreSQL", "dbt": "dbt", "bigquery": "BigQuery"}
 for _kind in KINDS.values():
-    connect.command(_kind.name)(_command(_kind))
+    connect.command(_kind.name.replace("_", "-"))(_command(_kind))
 
 
 def _wait_for_pull(url: str | None, name: str, body: bytes) -> bytes:

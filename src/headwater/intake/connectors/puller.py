@@ -123,7 +123,7 @@ class Puller:
             return row, None, failure is not None and failure.permanent
         return (
             PullRow(
-                leased.name, began, dt.datetime.now(dt.UTC), report.rows, ending.events, ending.refused, report.newest_at,
+                leased.name, began, dt.datetime.now(dt.UTC), report.rows, ending.events + report.published, ending.refused, report.newest_at,
                 list(report.warnings), None,
             ),
             report.cursor,
