@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,26 @@ def test_as_with_a_jvm(
         and event["job"]["facets"]["jobType"]["processingType"] == "BATCH"
     ]
     assert all(NO_COUNTS in event["run"]["facets"]["headwater_warnings"]["warnings"] for event in ends)
+
+
+def test_tables_are_named_as_they_were_when_capture_is_late(
+    remote: Any, watched: Any, events: Kept, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Capture asks the server about tables when the program, which goes on, has moved and dropped them."""
+    from pyspark.sql.connect import functions
+    from pyspark.sql.connect.window import Window
+
+    watched.flush()
+    events.events.clear()
+    take, over = watched._collector.take, threading.Event()
+    monkeypatch.setattr(watched._collector, "take", lambda *given: over.wait(120) and take(*given))
+    try:
+        run("writers", remote, place, tmp_path, functions, Window)
+    finally:
+        over.set()
+    assert watched.flush(30)
+    expected = json.loads((CASES / "writers.expected.json").read_text())["events"]
+    assert told(events.events) == [{key: value for key, value in event.items() if key != "rows"} for event in expected]
 
 
 PROGRAM = """

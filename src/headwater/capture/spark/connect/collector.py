@@ -16,7 +16,7 @@ from headwater.capture.spark import emission
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.application import Application
 from headwater.capture.spark.config import Config
-from headwater.capture.spark.connect import commands, versions
+from headwater.capture.spark.connect import commands, requests, versions
 from headwater.capture.spark.connect.commands import Effect
 from headwater.capture.spark.connect.flows import Flows
 from headwater.capture.spark.connect.requests import Request
@@ -54,6 +54,9 @@ class Collector:
     def take(self, kind: str, request: Request) -> None:
         """Handle the start or the end of a request."""
         try:
+            self.sources(request.client).is_late = lambda: (
+                requests.is_late(request) or (kind == "start" and bool(request.ended))
+            )
             if request.plan.command.WhichOneof("command_type") == "pipeline_command":
                 self._take_pipeline(kind, request)
             elif kind == "start":
@@ -155,8 +158,8 @@ class Collector:
         query = self.live.pop(id(request), None)
         starting = self._starting.pop(id(request), None)
         unlocated = self._unlocated.pop(id(request), None)
-        if unlocated and request.failure is None and (made := starting or query) is not None:
-            self._locate(request, made, unlocated)
+        if request.failure is None and (made := starting or query) is not None:
+            self._note_table(request, made, unlocated)
         if starting is not None:
             self._open_stream(request, starting)
         elif self._is_about_stream(request):
@@ -203,17 +206,20 @@ class Collector:
                 self.streams.close(run, failure)
                 del self._streams_of[run]
 
-    def _locate(self, request: Request, query: Query, parts: list[str]) -> None:
-        """Name the table that a command has made by where it is."""
+    def _note_table(self, request: Request, query: Query, unlocated: list[str] | None) -> None:
+        """Note the table that a command left. One that it made (`unlocated`: its name) is named by where it is."""
+        sources, located = self.sources(request.client), None
         try:
-            located = self.sources(request.client).table(parts)
+            located = sources.made(unlocated) if unlocated else None
         except NoAnswer as problem:
             self._log(f"the place of a new table is as its catalog has it by default: the server says: {problem}")
-            return
         if located is not None and query.write.target is not None:
             storage = query.write.target.storage
             query.write.target = msgspec.structs.replace(located.dataset, fields=[])
             query.write.target.storage = query.write.target.storage or storage
+        else:
+            fields = query.analysis.fields if query.analysis is not None else []
+            sources.note(query.write, [str(one["name"]) for one in fields])
 
     def _close(self, request: Request, query: Query) -> None:
         failure = request.failure

@@ -4,6 +4,7 @@ On the program's thread a request costs a reference in a queue, at its start and
 """
 
 import functools
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,7 +15,7 @@ import msgspec
 class Request(msgspec.Struct):
     """One request. Times are milliseconds. `answers`: what the server said beside rows: the result of a command, the id of a stream.
 
-    `said`: events of a pipeline.
+    `said`: events of a pipeline. `number`: commands that all clients had begun then.
     """
 
     client: Any
@@ -27,10 +28,13 @@ class Request(msgspec.Struct):
     answers: dict[str, Any] = {}
     said: list[Any] = []
     rows: int = 0
+    number: int = 0
 
 
 Receiver = Callable[[Any], Callable[[str, Request], None] | None]
 _ROWS = frozenset({"RecordBatch", "Table"})
+_counting = threading.Lock()
+_commands = 0
 
 
 def follow(receiver_of: Receiver, closing: Callable[[Any], None]) -> None:
@@ -97,6 +101,18 @@ def _fetched(original: Any, receiver_of: Receiver) -> Any:
     return fetch
 
 
+def is_late(request: Request) -> bool:
+    """Return whether a command began after this request: the server's tables may have changed since."""
+    return _commands > request.number
+
+
+def _numbered(req: Any) -> int:
+    global _commands  # noqa: PLW0603 - of all clients of the process, which may share a server
+    with _counting:
+        _commands += int(req.plan.WhichOneof("op_type") == "command")
+        return _commands
+
+
 def _begun(
     client: Any, req: Any, receiver_of: Receiver
 ) -> tuple[Callable[[str, Request], None] | None, Request | None]:
@@ -105,6 +121,7 @@ def _begun(
         if receive is None:
             return None, None
         request = Request(client, req.plan, time.time_ns() // 1_000_000, str(getattr(req, "operation_id", "")))
+        request.number = _numbered(req)
         receive("start", request)
     except Exception:  # noqa: BLE001 - capture never harms its host; the receiver says what went wrong
         return None, None

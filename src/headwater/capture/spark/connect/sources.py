@@ -1,15 +1,18 @@
 """The datasets that a Spark Connect session names: files, tables, JDBC, topics, and the views and checkpoints that the program has made.
 
-Views are followed from the commands that make them, in the order in which the program sent them; tables are asked of the server.
+Views are followed from the commands that make them, in the order in which the program sent them; tables are asked of the server. Where the answer may
+be of a later moment than the command it is asked for, a table is as the program's earlier commands left it.
 """
 
 import re
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from headwater.capture.spark import datasets, snapshots
+from headwater.capture.spark.commands import CREATE, DROP, OVERWRITE, Write
 from headwater.capture.spark.connect.scope import Bound
 from headwater.capture.spark.connect.server import NoAnswer, Server, Table
 from headwater.capture.spark.connect.statements import quoted
@@ -53,6 +56,8 @@ class Sources:
         self.views: OrderedDict[str, View] = OrderedDict()
         self.checkpoints: OrderedDict[str, View] = OrderedDict()
         self._places: OrderedDict[str, Dataset] = OrderedDict()
+        self._left: OrderedDict[str, Located | None] = OrderedDict()  # by catalog name: None where it was dropped
+        self.is_late: Callable[[], bool] = lambda: False
 
     # --- what the program has named
 
@@ -85,6 +90,37 @@ class Sources:
 
     def table(self, parts: list[str]) -> Located | None:
         """Return a table or view of the catalog, or None if there is none. Raises NoAnswer."""
+        name = self.symlink(self.full(parts))[1].lower()
+        try:
+            located = self._asked(parts)
+        except NoAnswer:
+            if not self.is_late() or name not in self._left:
+                raise
+            return self._left[name]
+        if self.is_late():
+            return self._left.get(name, located)
+        _put(self._left, name, located)
+        return located
+
+    def made(self, parts: list[str]) -> Located | None:
+        """Return a table that a command has made, or None if the server's answer may be of a later one. Raises NoAnswer."""
+        return None if self.is_late() or (located := self.table(parts)) is None or self.is_late() else located
+
+    def note(self, write: Write, columns: list[str]) -> None:
+        """Note the table that a command left."""
+        target = write.target
+        if target is None or target.symlink is None:
+            return
+        name = target.symlink[1].lower()
+        if write.lifecycle == DROP:
+            _put(self._left, name, None)
+        elif write.lifecycle in {CREATE, OVERWRITE} and columns:
+            last = [one for one in columns if one in write.partitions]
+            identity = target.symlink[1].split(".")
+            kept = msgspec.structs.replace(target, fields=[], version="")
+            _put(self._left, name, Located(kept, identity, [one for one in columns if one not in last] + last))
+
+    def _asked(self, parts: list[str]) -> Located | None:
         found = self.server.table(quoted(parts))
         if found is None:
             return None
