@@ -1,11 +1,12 @@
 """The cost of capture for the largest queries, and once for a program.
 
-    python benchmarks/micro/capture_bounds.py [--cases nodes columns both files merge program]
+    python benchmarks/micro/capture_bounds.py [--cases nodes columns both files merge saves program]
 
 Each case is a program of its own. For a query: milliseconds of the thread that runs it, with capture less without (processor time, the least of three
 each); seconds from the query's end until its last event is emitted; processor seconds of capture's thread for three queries; what the Python process
-and the JVM's heap grew by meanwhile (sampled, after a collection before the query). `program`: a short program with and without capture in turn, wall
-and processor time of its process and its JVM, from its start to its end. `merge` needs the environment of `scripts/lake`.
+and the JVM's heap grew by meanwhile (sampled, after a collection before the query). `saves`: the time that
+capture adds to the program's thread when an RDD or a model is saved. `program`: a short program with and without capture in turn, wall and
+processor time of its process and its JVM, from its start to its end. `merge` needs the environment of `scripts/lake`.
 """
 
 import argparse
@@ -205,6 +206,49 @@ def measure(case: str, home: str) -> None:
     spark.stop()
 
 
+def saves(home: str) -> None:
+    """Print what capture adds to the thread that saves an RDD, or a model: the time around PySpark's own method."""
+    from pyspark.ml import util
+    from pyspark.ml.feature import VectorAssembler
+    from pyspark.ml.regression import LinearRegression
+    from pyspark.rdd import RDD
+
+    from headwater.capture.spark import attach
+
+    spark = session(home)
+    inner: list[float] = []
+
+    def timed(original: Callable[..., Any]) -> Callable[..., Any]:
+        def save(*given: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return original(*given)
+            finally:
+                inner.append(time.perf_counter() - began)
+
+        return save
+
+    RDD.saveAsTextFile = timed(RDD.saveAsTextFile)  # type: ignore[method-assign]
+    util.JavaMLWriter.save = timed(util.JavaMLWriter.save)  # type: ignore[method-assign]
+    attachment = attach(spark, emitter=Kept())
+    frame = spark.range(100).selectExpr("id * 2.0 as x", "id as label")
+    frame.write.parquet(f"{home}/in")
+    vectors = VectorAssembler(inputCols=["x"], outputCol="features").transform(spark.read.parquet(f"{home}/in"))
+    model = LinearRegression(maxIter=1).fit(vectors)
+    lines = spark.read.parquet(f"{home}/in").rdd.map(str)
+    for what, save in (("an RDD", lines.saveAsTextFile), ("a model", lambda path: model.write().save(path))):
+        added = []
+        for turn in range(10):
+            began = time.perf_counter()
+            save(f"{home}/{what}-{turn}")
+            added.append((time.perf_counter() - began - inner[-1]) * 1000)
+            attachment.flush(60)
+        print(
+            f"saves, {what}: {statistics.median(added):.2f} ms, at most {max(added):.2f} ms; load {os.getloadavg()[0]:.1f}"
+        )
+    spark.stop()
+
+
 def thread_seconds(work: Callable[[], object]) -> float:
     began = time.thread_time()
     work()
@@ -282,12 +326,17 @@ def lake() -> dict[str, str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--cases", nargs="*", default=[*CASES, "program"], choices=[*CASES, "program"])
+    parser.add_argument(
+        "--cases", nargs="*", default=[*CASES, "saves", "program"], choices=[*CASES, "saves", "program"]
+    )
     parser.add_argument("--pairs", type=int, default=10)
-    parser.add_argument("--single", choices=CASES, help=argparse.SUPPRESS)
+    parser.add_argument("--single", choices=[*CASES, "saves"], help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     home = tempfile.mkdtemp(prefix="headwater-bounds-")
     try:
+        if arguments.single == "saves":
+            saves(home)
+            return
         if arguments.single:
             measure(arguments.single, home)
             return
