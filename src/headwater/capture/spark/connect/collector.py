@@ -210,7 +210,7 @@ class Collector:
         """Note the table that a command left. One that it made (`unlocated`: its name) is named by where it is."""
         sources, located = self.sources(request.client), None
         try:
-            located = sources.made(unlocated) if unlocated else None
+            located = sources.find_new_table(unlocated) if unlocated else None
         except NoAnswer as problem:
             self._log(f"the place of a new table is as its catalog has it by default: the server says: {problem}")
         if located is not None and query.write.target is not None:

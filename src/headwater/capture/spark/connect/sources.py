@@ -102,7 +102,7 @@ class Sources:
         _put(self._left, name, located)
         return located
 
-    def made(self, parts: list[str]) -> Located | None:
+    def find_new_table(self, parts: list[str]) -> Located | None:
         """Return a table that a command has made, or None if the server's answer may be of a later one. Raises NoAnswer."""
         return None if self.is_late() or (located := self.table(parts)) is None or self.is_late() else located
 
