@@ -4,11 +4,15 @@ import pytest
 from pyspark.sql.connect.proto import base_pb2, commands_pb2
 
 from conftest import Kept
+from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.application import Application
+from headwater.capture.spark.commands import Write
 from headwater.capture.spark.config import Config
-from headwater.capture.spark.connect.collector import Collector
+from headwater.capture.spark.connect.collector import NO_COUNTS, NO_VERSIONS, Collector
+from headwater.capture.spark.connect.commands import Effect
 from headwater.capture.spark.connect.requests import Request
 from headwater.capture.spark.coverage import Coverage
+from headwater.capture.spark.datasets import Dataset, Leaves
 
 
 class Client:
@@ -20,6 +24,20 @@ def collected(command: commands_pb2.Command) -> Coverage:
     application = Application(Kept(), "test", "app", "4.3.0", {})
     Collector(application, Config(), {}).take("start", Request(Client(), base_pb2.Plan(command=command), 0))
     return application.coverage
+
+
+def test_a_version_that_is_not_known_is_said() -> None:
+    collector = Collector(Application(Kept(), "test", "app", "4.3.0", {}), Config(), {})
+
+    def warnings(layer: str) -> list[str]:
+        read = Dataset("file", "/t", [], layer=layer)
+        effect = Effect(Write(Dataset("file", "/out", [])), Analysis(Leaves({"1": [read]})))
+        query = collector._query(Request(Client(), base_pb2.Plan(), 0), effect)
+        assert query.analysis is not None
+        return query.analysis.warnings
+
+    assert warnings("") == [NO_COUNTS]
+    assert warnings("delta") == [NO_COUNTS, NO_VERSIONS]
 
 
 @pytest.mark.since("4.0")

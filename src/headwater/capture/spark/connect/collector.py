@@ -31,6 +31,7 @@ log = logging.getLogger("headwater")
 _MOST_LIVE = 2000
 # The server answers writes without counts.
 NO_COUNTS = "rows written are not known: Spark Connect tells no counts of a command that writes"
+NO_VERSIONS = "the versions of tables that were read are not known: Spark Connect does not tell them"
 
 
 class Collector:
@@ -151,6 +152,8 @@ class Collector:
         spark = {"operationId": request.operation, "sessionId": str(request.client._session_id)}
         if found.analysis is not None and not found.write.streaming:
             found.analysis.warnings.append(NO_COUNTS)
+            if any(one.layer and not one.version for one in found.analysis.inputs):
+                found.analysis.warnings.append(NO_VERSIONS)
         parent = self.application.owner_at(request.started)
         return Query(event.run_id(), found.write, found.analysis, found.sql, parent, spark)
 
