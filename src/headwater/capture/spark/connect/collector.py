@@ -46,6 +46,7 @@ class Collector:
         self.streams = Streams(self.teller, config.stream_seconds)
         self.flows = Flows(self.teller, self.live, self._query, application.coverage.miss)
         self._starting: dict[int, Query] = {}
+        self._others: dict[int, list[int]] = {}  # keys of the further writes of a request
         self._unlocated: OrderedDict[int, list[str]] = OrderedDict()  # tables that are not there yet, by request
         self._streams_of: dict[str, tuple[Any, str]] = {}
         self._asked_at = time.monotonic()
@@ -129,10 +130,13 @@ class Collector:
             return
         if found.write.target is None:
             return
-        self.live[id(request)] = query
+        others = [self._query(request, one) for one in found.others]
+        self._others[id(request)] = [id(one) for one in others]
+        for key, one in ((id(request), query), *((id(one), one) for one in others)):
+            self.live[key] = one
+            self.teller.tell("START", one, emission.moment(request.started))
         while len(self.live) > _MOST_LIVE:
             self.live.popitem(last=False)
-        self.teller.tell("START", query, emission.moment(request.started))
 
     def _effect(self, request: Request) -> Effect | None:
         try:
@@ -168,7 +172,10 @@ class Collector:
         elif self._is_about_stream(request):
             self.ask_streams()
         elif query is not None:
-            self._close(request, query)
+            others = [self.live.pop(key, None) for key in self._others.pop(id(request), [])]
+            for one in (query, *others):
+                if one is not None:
+                    self._close(request, one)
         elif request.failure is None:
             self._read(request)
 
@@ -222,7 +229,7 @@ class Collector:
             query.write.target.storage = query.write.target.storage or storage
         else:
             fields = query.analysis.fields if query.analysis is not None else []
-            sources.note(query.write, [str(one["name"]) for one in fields])
+            sources.note(query.write, [str(one["name"]) for one in fields], query.sql)
 
     def _close(self, request: Request, query: Query) -> None:
         failure = request.failure
@@ -254,6 +261,10 @@ class Collector:
             found = commands.read(plan.root, sources)
             if found.inputs:
                 self._read_by_driver(found, request.started, [])
+        elif plan.command.WhichOneof("command_type") == "sql_command":
+            given = commands.variable(plan.command.sql_command, sources)
+            if given is not None and given.inputs:
+                self._read_by_driver(given, request.started, given.warnings)
         elif plan.command.WhichOneof("command_type") == "checkpoint_command":
             result = request.answers.get("checkpoint_command_result")
             relation_id = getattr(getattr(result, "_plan", result), "_relation_id", "")

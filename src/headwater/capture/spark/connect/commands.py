@@ -35,16 +35,23 @@ _LOCATION = re.compile(r"\blocation\s+'([^']+)'|\boptions\s*\([^)]*\bpath['`\"]?
 _UNREAD = {
     "ml_command": ("write", "a model was saved through Spark Connect: models are not seen there"),
 }
+_SCRIPT = re.compile(r"\s*begin\b(?!\s*;|\s+transaction)", re.IGNORECASE)
+_VARIABLE = re.compile(
+    r"\s*set\s+var(?:iable)?\s+[^=]+=\s*\(\s*((?:select|with)\b.*)\)\s*;?\s*$", re.IGNORECASE | re.DOTALL
+)
 _QUERY = re.compile(r"\bas\s+\(?\s*(?:select|with|from|values|table)\b", re.IGNORECASE)
 
 
 class Effect(msgspec.Struct):
-    """The effect of a command: what it writes, and of what. `sql`: its text; `unlocated`: a table whose place is asked for once it is made."""
+    """The effect of a command: what it writes, and of what. `sql`: its text; `unlocated`: a table whose place is asked for once it is made; `others`:
+    further tables that an INSERT into several writes.
+    """
 
     write: Write
     analysis: Analysis | None = None
     sql: str = ""
     unlocated: list[str] = []
+    others: list["Effect"] = []
 
 
 def effect(command: Any, sources: Sources) -> Effect | None:
@@ -196,8 +203,8 @@ def _create_view(inner: Any, sources: Sources) -> None:
     _name_view(f"{GLOBAL}.{inner.name}" if inner.is_global else inner.name, binder, bound, sources)
 
 
-def _name_view(name: str, binder: Binder, bound: Bound, sources: Sources) -> None:
-    sources.name(name, View(bound, binder.leaves, list(binder.warnings), binder.opaque))
+def _name_view(name: str, binder: Binder, bound: Bound, sources: Sources, text: str = "") -> None:
+    sources.name(name, View(bound, binder.leaves, list(binder.warnings), binder.opaque, text))
 
 
 def keep_checkpoint(relation_id: str, relation: Any, sources: Sources) -> None:
@@ -248,14 +255,34 @@ def _sql(inner: Any, sources: Sources) -> Effect | None:
     except statements.NoEngine as problem:
         binder.warn(str(problem))
         return None
+    if _SCRIPT.match(text):
+        sources.coverage.miss("a SQL script", "Spark Connect does not tell which of its statements ran")
+        return None
     if statement is None:
         return None
     _follow_use(text, statement, sources)
-    flow = next((one for one in reversed(statement.flows) if one.target is not None), None)
-    found = _flow_effect(flow, statement, binder, sources) if flow is not None else _change_effect(statement, sources)
-    if found is not None:
-        found.sql = text[:100_000]
-    return found
+    flows = {one.target: one for one in statement.flows if one.target is not None}
+    if not flows:
+        made = [_change_effect(statement, sources)]
+    else:
+        made = [
+            _flow_effect(target, statement, Binder(sources) if place else binder, sources)
+            for place, target in enumerate(flows)
+        ]
+    found = [one for one in made if one is not None]
+    for one in found:
+        one.sql = text[:100_000]
+        one.others = found[1:] if one is found[0] else []
+    return found[0] if found else None
+
+
+def variable(inner: Any, sources: Sources) -> Analysis | None:
+    """Return the analysis of the query whose result SET VAR gives to a variable."""
+    found = _VARIABLE.match(inner.sql)
+    if found is None:
+        return None
+    binder = Binder(sources)
+    return analyse(binder, binder.query(found[1]))
 
 
 def _follow_use(text: str, statement: Any, sources: Sources) -> None:
@@ -270,7 +297,9 @@ def _follow_use(text: str, statement: Any, sources: Sources) -> None:
             sources.catalog = parts[0]
 
 
-def _flow_effect(flow: Any, statement: Any, binder: Binder, sources: Sources) -> Effect | None:
+def _flow_effect(into: Any, statement: Any, binder: Binder, sources: Sources) -> Effect | None:
+    """Return the effect of the last flow of a statement into the table `into`."""
+    flow = next(one for one in reversed(statement.flows) if one.target == into)
     parts = sources.spelled(flow.target, statement.text)
     change = next((one for one in statement.changes if one.table == flow.target), None)
     temporary = change is not None and change.temporary
@@ -288,11 +317,11 @@ def _flow_effect(flow: Any, statement: Any, binder: Binder, sources: Sources) ->
         statement = statements.resolve(statement, known)
     else:
         statement = statements.resolve(statement, tables)
-    flow = next(one for one in reversed(statement.flows) if one.target is not None)
+    flow = next(one for one in reversed(statement.flows) if one.target == into)
     statements.complain(statement, binder.warn)
     bound = statements.select(flow, tables, binder.warn)
     if temporary:
-        _name_view(".".join(parts), binder, bound, sources)
+        _name_view(".".join(parts), binder, bound, sources, statement.text)
         return None
     found = analyse(binder, bound)
     if view:

@@ -41,6 +41,7 @@ class Binder:
         self.graph: Callable[[list[str]], View | None] = lambda _: None  # datasets of a pipeline
         self.deciding: list[Node] = []  # of texts that are generators: what decides about rows
         self.depth = 0
+        self._reading: set[str] = set()  # texts of views that are being read
 
     def warn(self, text: str) -> None:
         self.warnings.setdefault(text[:500])
@@ -170,8 +171,7 @@ class Binder:
         name = parts[-1]
         view = (self.views.get(name) if len(parts) == 1 else None) or self.graph(parts) or self.sources.view(parts)
         if view is not None:
-            self._carry(view)
-            return shapes.qualified(view.bound if not isinstance(view, Bound) else view, (name,))
+            return shapes.qualified(self._named(view), (name,))
         asked = relation if relation is not None else self.sources.relation(parts)
         if place := self.sources.path(parts):
             return self._leaf(asked, place, ())
@@ -184,7 +184,7 @@ class Binder:
             self.warn(f"the table {'.'.join(parts)} is not there any more")
             return self._unknown(asked)
         if found.text:
-            return shapes.qualified(self._view(found.text, asked), tuple(found.identity))
+            return shapes.qualified(self._view(found.text, asked, found.columns), tuple(found.identity))
         return self._leaf(asked, [found.dataset], tuple(found.identity))
 
     def _carry(self, view: Any) -> None:
@@ -195,10 +195,23 @@ class Binder:
             for text in view.warnings:
                 self.warnings.setdefault(text)
 
-    def _view(self, text: str, relation: Any) -> Bound:
+    def _named(self, view: Any) -> Bound:
+        """Return the relation of a view. One that SQL made is read again: another table may have taken a name in it since."""
+        text = "" if isinstance(view, Bound) else view.text
+        if not text or text in self._reading:
+            self._carry(view)
+            return view if isinstance(view, Bound) else Bound(view.bound.node, view.bound.attributes)
+        self._reading.add(text)
+        statement = statements.parse(text)
+        tables = self.tables(statement)
+        flow = next(one for one in reversed(statements.resolve(statement, tables).flows) if one.target is not None)
+        self._reading.discard(text)
+        return statements.select(flow, tables, self.warn)
+
+    def _view(self, text: str, relation: Any, columns: list[str]) -> Bound:
         """Return what a stored view's text selects, under the names of the view."""
         bound = self.query(text)
-        names = [one["name"] for one in self.schema(relation)]
+        names = [one["name"] for one in self.schema(relation)] or columns
         if len(names) == len(bound.attributes):
             return shapes.renamed(bound, names)
         return bound

@@ -25,15 +25,19 @@ _WILD = re.compile(r"[*?\[{]")
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]+:")
 _NOWHERE = frozenset({"noop", "console", "memory", "rate", "rate-micro-batch", "socket"})
 GLOBAL = "global_temp"
+_VIEWED = re.compile(r"\bas\s+(\(?\s*(?:select|with|from|values|table)\b.*)", re.IGNORECASE | re.DOTALL)
 
 
 class View(msgspec.Struct):
-    """A relation that the program has named: a temporary view or a checkpoint."""
+    """A relation that the program has named: a temporary view or a checkpoint. `text`: of a view that SQL made: its names mean what they mean when
+    it is read.
+    """
 
     bound: Bound
     leaves: Leaves
     warnings: list[str] = []
     opaque: bool = False
+    text: str = ""
 
 
 class Located(msgspec.Struct):
@@ -106,19 +110,22 @@ class Sources:
         """Return a table that a command has made, or None if the server's answer may be of a later one. Raises NoAnswer."""
         return None if self.is_late() or (located := self.table(parts)) is None or self.is_late() else located
 
-    def note(self, write: Write, columns: list[str]) -> None:
-        """Note the table that a command left."""
+    def note(self, write: Write, columns: list[str], sql: str) -> None:
+        """Note the table or view that a command left. `sql`: its text."""
         target = write.target
-        if target is None or target.symlink is None:
+        if target is None:
             return
-        name = target.symlink[1].lower()
+        name = (target.symlink or target.key)[1].lower()
         if write.lifecycle == DROP:
             _put(self._left, name, None)
         elif write.lifecycle in {CREATE, OVERWRITE} and columns:
             last = [one for one in columns if one in write.partitions]
-            identity = target.symlink[1].split(".")
+            identity = name.split(".")
             kept = msgspec.structs.replace(target, fields=[], version="")
-            _put(self._left, name, Located(kept, identity, [one for one in columns if one not in last] + last))
+            located = Located(kept, identity, [one for one in columns if one not in last] + last)
+            if target.kind == "VIEW" and (query := _VIEWED.search(sql)) is not None:
+                located.text = query[1]
+            _put(self._left, name, located)
 
     def _asked(self, parts: list[str]) -> Located | None:
         found = self.server.table(quoted(parts))
