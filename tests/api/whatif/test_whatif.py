@@ -159,9 +159,11 @@ def test_an_entity_that_is_stored_downstream(world: Any) -> None:
 def test_questions_that_make_no_sense(world: Any) -> None:
     assert "exactly" in ask(world, 400)["message"] or "ask one of" in ask(world, 400)["message"]
     assert "ask one of" in ask(world, 400, drop="a", sql="b")["message"]
-    assert "no column 'amont'; it has amount" in ask(world, 404, drop="public.orders.amont")["message"]
+    assert "no column 'amont'; the nearest: amount" in ask(world, 404, drop="public.orders.amont")["message"]
     assert "names no new one" in ask(world, 400, rename="public.orders.amount")["message"]
     assert "no statement" in ask(world, 400, sql="  ")["message"]
+    told = ask(world, 400, sql="drop table public.orders; creat table x as select 1")["message"]
+    assert "this statement cannot be read: 'creat table x as select 1'" in told
     assert ask(world, 404, drop="nothing.at.all")["code"] == "not_found"
 
 

@@ -20,6 +20,7 @@ from headwater.store.history import facets as facet_store
 from headwater.store.lineage.nodes import NodeRow
 
 _MOST_DATASETS = 2_000
+_LONGEST_QUOTE = 120
 
 
 class AskedChange(msgspec.Struct, frozen=True):
@@ -125,9 +126,13 @@ async def _place(database: Database, name: str, found: dict[str, _Table]) -> tup
             f"no dataset is named {name!r}, and none has such a column", suggestions=[one.id for one in near]
         )
     if table.types and table.spelling(column) not in table.types:
-        near_columns = difflib.get_close_matches(column, table.types, n=5, cutoff=0.5) or list(table.types)[:10]
+        near_columns = difflib.get_close_matches(column, table.types, n=5, cutoff=0.5)
+        nearest = (
+            f"the nearest: {', '.join(near_columns)}" if near_columns else f"it has {', '.join(list(table.types)[:10])}"
+        )
         raise NotFound(
-            f"{table.row.node_id} has no column {column!r}; it has {', '.join(near_columns)}", suggestions=near_columns
+            f"{table.row.node_id} has no column {column!r}; {nearest}",
+            suggestions=near_columns or list(table.types)[:10],
         )
     return front, column
 
@@ -165,6 +170,11 @@ async def _from_sql(
         raise InvalidQuestion(str(error), parameter="dialect") from error
     if not statements:
         raise InvalidQuestion("there is no statement in the SQL", parameter="sql")
+    if unread := next((one.text for one in statements if one.level == "nothing"), None):
+        text = " ".join(unread.split())[:_LONGEST_QUOTE]
+        raise InvalidQuestion(
+            f"this statement cannot be read: {text!r}; check its words, and name its dialect", parameter="sql"
+        )
     names = {".".join(table) for one in statements for table in _tables_of(one)}
     unknown = [name for name in sorted(names) if await _find(database, name, found) is None]
 

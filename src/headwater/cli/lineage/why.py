@@ -9,6 +9,7 @@ from headwater.cli import meaning, output, server
 from headwater.errors import InvalidQuestion
 
 _MOST_LINES = 12
+_FEWEST_BAD = 3
 
 
 def why(
@@ -144,6 +145,15 @@ def _kinds(equal: list[dict[str, Any]], count: int) -> str:
     return ", ".join(f"{kind} ({number})" if number > 1 else kind for kind, number in kinds.items()) + more
 
 
+def _nothing(bad: int) -> str:
+    """Say why no trait is listed, for so many jobs that failed."""
+    if not bad:
+        return "No job failed."
+    if bad < _FEWEST_BAD:
+        return f"Too few to say what they share: it takes {_FEWEST_BAD} jobs that failed. Ask of one: headwater why JOB"
+    return "Nothing stands out: what the failed runs share, good runs have as well."
+
+
 def _failing(url: str | None, since: str, json: bool) -> None:
     body = server.ask(url, "/api/v2/why/failing", since=server.time(since))
     if json:
@@ -160,11 +170,7 @@ def _failing(url: str | None, since: str, json: bool) -> None:
             f"  {found['examined_bad']} and {found['examined_good']} of them were compared, drawn by chance", "dim"
         )
     if not found["findings"]:
-        output.line(
-            "Nothing stands out: what the failed runs share, good runs have as well."
-            if found["bad"]
-            else "No job failed."
-        )
+        output.line(_nothing(found["bad"]))
     for one in found["findings"]:
         output.line()
         for trait in one["traits"]:

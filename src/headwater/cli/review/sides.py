@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import os
 import subprocess
 import tarfile
 import tempfile
@@ -53,8 +54,9 @@ def compare_with(
             )
         base_side, head_side = sides
         before = [_renamed(one, shown) for one in base_side.analysed()]
-    after = list(head_side.analysed())
-    problems = [*(one for one in base_side.problems if one not in head_side.problems), *head_side.problems]
+    after = [_placed(one, one.text.place) for one in head_side.analysed()]
+    of_base = [_shown_problem(one, shown) for one in base_side.problems]
+    problems = [*(one for one in of_base if one not in head_side.problems), *head_side.problems]
     if stale:
         problems.insert(
             0,
@@ -96,9 +98,20 @@ def _sides(base: list[str], head: list[str], options: Options) -> tuple[_Side, _
 def _renamed(one: AnalysedText, shown: dict[str, str]) -> AnalysedText:
     for folder, path in shown.items():
         if one.text.place.startswith(folder):
-            place = path + one.text.place[len(folder) :]
-            return msgspec.structs.replace(one, text=msgspec.structs.replace(one.text, place=place))
+            return _placed(one, path + one.text.place[len(folder) :])
     return one
+
+
+def _shown_problem(problem: str, shown: dict[str, str]) -> str:
+    """Name the files of a problem as the paths are given, not as they are laid out for the comparison."""
+    for folder, path in shown.items():
+        problem = problem.replace(f"{folder}/", "" if path == "." else f"{path.rstrip('/')}/")
+    return problem
+
+
+def _placed(one: AnalysedText, place: str) -> AnalysedText:
+    """Return the text at the place as both sides spell it: `./shop.sql` and `shop.sql` are one file."""
+    return msgspec.structs.replace(one, text=msgspec.structs.replace(one.text, place=os.path.normpath(place)))
 
 
 @contextmanager

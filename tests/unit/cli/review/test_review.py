@@ -55,6 +55,22 @@ def test_a_dropped_column_breaks_its_reader_and_fails(repository: Path) -> None:
     ] == ["error"]
 
 
+@pytest.mark.parametrize("paths", [[], ["."], ["./sql"], ["sql/"], ["sql", "./sql/read.sql"], ["ABSOLUTE"]])
+def test_a_path_may_be_spelt_in_any_way(repository: Path, paths: list[str]) -> None:
+    """A text that only reads is compared by its place, so both sides have to spell it alike."""
+    (repository / "sql" / "read.sql").write_text(
+        "select total from shop.totals;\ninsert into shop.log select total from shop.totals;\n"
+    )
+    subprocess.run(["git", "add", "."], check=True)
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "two"], check=True)
+    words_ = ["review", *(str(repository / "sql") if path == "ABSOLUTE" else path for path in paths), "--json"]
+    found = json.loads(CliRunner().invoke(program, words_).stdout)
+    assert (found["changes"], found["affected"], found["problems"]) == ([], [], [])
+    (repository / "sql" / "totals.sql").write_text(TOTALS.replace("total", "sum"))
+    found = json.loads(CliRunner().invoke(program, words_).stdout)
+    assert {one["severity"] for one in found["affected"]} == {"breaks", "changes_values"}
+
+
 def test_comments_and_layout_change_nothing(repository: Path) -> None:
     (repository / "sql" / "orders.sql").write_text("-- orders\n" + ORDERS.replace("select", "SELECT\n  "))
     code, found = review()

@@ -13,6 +13,7 @@ type Failing = Answer<"/api/v2/why/failing">;
 type Finding = Failing["findings"][number];
 
 const LISTED = 5;
+const FEWEST_BAD = 3;
 const DAY = 24 * 60 * 60_000;
 
 /** The server looks at the last day, unless what is asked about began before. */
@@ -34,7 +35,11 @@ export function FailingTogether() {
               .
             </p>
             {found.findings.length === 0 && (
-              <p>Nothing stands out: what the failed runs share, good runs have as well.</p>
+              <p>
+                {found.bad < FEWEST_BAD
+                  ? `Too few to say what they share: it takes ${FEWEST_BAD} jobs that failed.`
+                  : "Nothing stands out: what the failed runs share, good runs have as well."}
+              </p>
             )}
             <Findings findings={found.findings} />
             {found.findings.length > 0 && found.unexplained > 0 && (
