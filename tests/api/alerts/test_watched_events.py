@@ -125,6 +125,19 @@ def test_an_incident_gives_its_alert_and_no_other(client: Any, event: str) -> No
     assert others == [(event, label)], json.dumps(found, indent=1)[:3000]
 
 
+@pytest.mark.parametrize("side", ["outputs", "inputs"])
+def test_a_schema_that_comes_back_is_a_change_too(client: Any, side: str) -> None:
+    """Another schema for a day; the next run, of a job that writes the table or only reads it, reports the old one again."""
+    month = Month()
+    for days in range(30, 0, -1):
+        columns = ("a", "b") if days == 5 else ("a",)
+        month.ran("daily", days, **{side: [dataset("mart.daily", "db", **schema(*columns))]})
+    send_events(client, *month.events)
+    found = replayed(client, "rules:\n  - {name: s, when: schema_changed, to: o@p.q}\n", END - 28 * DAY, END)["alerts"]
+    members = [(each["since"][:10], each["text"]) for one in found for each in one["members"]]
+    assert sorted(members) == [(at(5)[:10], "b added"), (at(4)[:10], "b dropped")], json.dumps(found, indent=1)[:3000]
+
+
 @pytest.mark.parametrize(
     ("words", "hours"),
     [("by: 07:00", [10 * 24 - 1]), ("by: 05:00", [9 * 24 + 1]), ("within: 30h", [10 * 24 - 6]), ("within: 3 days", [])],

@@ -2,6 +2,7 @@
 
 import itertools
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from tests.api.history.test_object_log import BLAME, OBJECTS, N, change, dataset, told
@@ -51,6 +52,14 @@ def test_a_schema_that_comes_back_is_a_change(
     for event in events:
         send(client, event)
     assert sorted(seen(client), key=lambda one: (one[2], one[1])) == sorted(expected, key=lambda one: (one[2], one[1]))
+
+
+def test_the_history_of_schemas_has_each_stretch(client: Any) -> None:
+    send(client, *(reported("input", day, columns) for day, columns in {1: A, 2: A, 4: B, 5: B, 8: A, 9: A}.items()))
+    found = ask(client, f"/api/v2/datasets/{quote(N, safe='')}/t/schema-history")["schemas"]
+    spans = [(len(one["fields"]), int(one["first_at"][8:10]), int(one["last_at"][8:10])) for one in reversed(found)]
+    assert [span[:2] for span in spans] == [(1, 1), (2, 4), (1, 8)]
+    assert spans[2][2] == 9
 
 
 def test_any_order_of_arrival_gives_one_log(client: Any) -> None:

@@ -31,9 +31,12 @@ _MOST_LOOKS, _MOST_EVENTS = 40, 200
 
 
 class SeenSchema(msgspec.Struct, frozen=True):
-    """A schema that differs in its columns from the one before it, and when it was first seen again. `columns`: types by name."""
+    """A schema that differs in its columns from the one before it, and when it was first seen (again). `columns`: types by name. `last_at`: the
+    latest time before the next schema at which it is known to have been reported.
+    """
 
     at: dt.datetime
+    last_at: dt.datetime
     body_id: uuid.UUID
     columns: dict[str, str | None]
 
@@ -53,9 +56,13 @@ async def load_timeline(connection: Connection, dataset: uuid.UUID) -> list[Seen
                 found += [(stretch.first_at, one), (stretch.last_at, one)]
         found = await _followed(connection, dataset, spans, sorted(found, key=_by_time))
     timeline: list[SeenSchema] = []
-    for at, one in sorted(found, key=_by_time):
-        if not timeline or timeline[-1].columns != one.columns:
-            timeline.append(SeenSchema(at, one.bodies[0], one.columns))
+    # A last report is later than the return that it belongs to, so it begins nothing.
+    changing = {(at, one.bodies[0]) for at, one in found}
+    for at, one in sorted([*found, *((one.last_at, one) for one in spans)], key=_by_time):
+        if timeline and timeline[-1].columns == one.columns:
+            timeline[-1] = msgspec.structs.replace(timeline[-1], last_at=at)
+        elif (at, one.bodies[0]) in changing:
+            timeline.append(SeenSchema(at, at, one.bodies[0], one.columns))
     return timeline
 
 

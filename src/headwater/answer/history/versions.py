@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from headwater.answer.history.schema_timeline import load_timeline
 from headwater.answer.lineage import run_log
 from headwater.answer.lineage.find import node_row
 from headwater.answer.lineage.runs import Code, RunRef, code_of, parameters_of
@@ -170,11 +171,14 @@ async def schema_history(database: Database, namespace: str, name: str, limit: i
         bodies = await facet_store.bodies(connection, {one.schema_id for one in stretches})
         names = await node_store.by_ids(connection, {one.job_id for one in stretches if one.job_id})
         told = await facet_store.history(connection, dataset.id, "schema", limit + 1)
+        timeline = [] if stretches else await load_timeline(connection, dataset.id)
+        bodies |= await facet_store.bodies(connection, {one.body_id for one in timeline})
     found = [
         Schema(one.first_at, one.last_at, one.versions, _ref(one.run_id, one.job_id, names), _fields(bodies.get(one.schema_id)), None)
         for one in stretches
     ]  # fmt: skip
-    # A version keeps the last schema of its run, and a source has no writer: the rest is in the facets.
+    found += [Schema(one.at, one.last_at, 0, None, _fields(bodies.get(one.body_id)), None) for one in timeline]
+    # A version keeps the last schema of its run: the rest is in the facets.
     shown = [one.fields for one in found]
     since = found[-1].first_at if total > len(stretches) else None
     for one in told:
