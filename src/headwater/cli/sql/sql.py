@@ -76,6 +76,13 @@ def sql(
     fingerprint: Annotated[
         bool, typer.Option("--fingerprint", help="Show each statement's fingerprint and its text without values.")
     ] = False,
+    compare_dbt: Annotated[
+        bool,
+        typer.Option(
+            "--compare-dbt",
+            help="Show where dbt v2 sees columns otherwise, by the dbt.column_lineage.parquet that it wrote; with --json as JSON.",
+        ),
+    ] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on, and print what changes whenever a file does; end with Ctrl-C.")
     ] = False,
@@ -103,6 +110,8 @@ def sql(
       headwater sql load.sql -d bigquery --mermaid > load.mmd
 
       headwater sql models/ -d spark --schemas schemas.yaml --strict
+
+      headwater sql my_dbt_project/ --compare-dbt
     """
     forms = {
         "--json": json,
@@ -112,10 +121,12 @@ def sql(
         "--openlineage": openlineage is not None,
     }
     chosen = [option for option, given in forms.items() if given]
-    if fingerprint and chosen != ["--json"]:
-        chosen.append("--fingerprint")
-    if watch and (chosen or strict or "-" in files):
-        raise InvalidQuestion("--watch prints text, of files: leave out --strict, -, and every other form")
+    beside_json = {"--fingerprint": fingerprint, "--compare-dbt": compare_dbt}
+    chosen += [option for option, given in beside_json.items() if given and chosen != ["--json"]]
+    if watch and (chosen or strict or compare_dbt or "-" in files):
+        raise InvalidQuestion(
+            "--watch prints text, of files: leave out --strict, --compare-dbt, -, and every other form"
+        )
     if len(chosen) > 1:
         raise InvalidQuestion(f"{' and '.join(chosen)} exclude each other")
     need("sql", "headwater sql")
@@ -125,6 +136,9 @@ def sql(
     reading = Reading(files, options)
     if watch:
         _watch(reading, files, tables_only=table_level)
+        return
+    if compare_dbt:
+        _compare(reading, files, as_json=json)
         return
     dialect = reading.dialect
     found = reading.statements(streaming=not chosen)
@@ -188,6 +202,21 @@ def _watch(reading: Reading, files: list[str], *, tables_only: bool) -> None:
             changed = output.counted(total, "statement")
             write([(f"{len(new):,} of {changed} new or changed{lost} ({seconds:.1f} s)", "bold")])
             sys.stdout.flush()
+
+
+def _compare(reading: Reading, files: list[str], *, as_json: bool) -> None:
+    need("export", "headwater sql --compare-dbt")
+    import msgspec
+
+    from headwater.cli.sql.opinions import compare, lines
+
+    comparison = compare(reading.statements(), reading, files)
+    if as_json:
+        differences = [one._asdict() for one in comparison.differences]
+        output.raw(msgspec.json.encode(comparison._replace(differences=[])._asdict() | {"differences": differences}))
+        return
+    for line in lines(comparison):
+        print(output.escaped(line))
 
 
 def _write_page(found: list[ParsedStatement], reading: Reading, path: Path, title: str) -> None:
