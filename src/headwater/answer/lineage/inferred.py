@@ -32,15 +32,18 @@ from headwater.store.lineage.edges import Moment
 _LONGEST = 500_000
 _MOST_JOBS = 500
 _DUCKDB_SCHEMA = "main"
+# Tables in a row of which no schema is reported, whose columns are read from the SQL that writes them.
+_MOST_UNREPORTED = 8
 Parts = tuple[str, ...]
 
 
 class JobTable(msgspec.Struct, frozen=True):
-    """A dataset a job reported, under all its names."""
+    """A dataset a job reported, under all its names. `documented`: the columns are those that dbt's files describe, and it may have others."""
 
     id: uuid.UUID
     names: tuple[DatasetName, ...]
     columns: tuple[str, ...]
+    documented: bool = False
 
     @property
     def parts(self) -> list[Parts]:
@@ -139,8 +142,13 @@ async def _parsed_edges(
     return await asyncio.get_running_loop().run_in_executor(sql_thread(), _read, work) if work else []
 
 
-async def job_texts(connection: Connection, jobs: Collection[uuid.UUID], moment: Moment) -> dict[uuid.UUID, JobText]:
-    """Return the SQL of these jobs with the tables they touch, of those that reported any; of at most 500 jobs."""
+async def job_texts(
+    connection: Connection, jobs: Collection[uuid.UUID], moment: Moment, depth: int = _MOST_UNREPORTED
+) -> dict[uuid.UUID, JobText]:
+    """Return the SQL of these jobs with the tables they touch, of those that reported any; of at most 500 jobs.
+
+    A `*` stands for the columns of a table. Where none are reported, they are those that the SQL of its writer makes, `depth` tables up.
+    """
     texts = await _texts(connection, jobs, moment)
     chosen = sorted(texts)[:_MOST_JOBS]
     if not chosen:
@@ -151,6 +159,11 @@ async def job_texts(connection: Connection, jobs: Collection[uuid.UUID], moment:
             touched[edge.job].add(edge.dataset)
     ids = {id_ for touched in sides.values() for some in touched.values() for id_ in some}
     tables = await load_tables(connection, ids, moment)
+    starred = {id_ for job in chosen if "*" in texts[job][0] for id_ in sides["in"][job]}
+    unknown = {id_ for id_ in starred if id_ in tables and (tables[id_].documented or not tables[id_].columns)}
+    if unknown and depth:
+        for id_, columns in (await _written_columns(connection, unknown, moment, depth - 1)).items():
+            tables[id_] = msgspec.structs.replace(tables[id_], columns=columns, documented=False)
     found = {}
     for job in chosen:
         query, dialect = texts[job]
@@ -158,6 +171,27 @@ async def job_texts(connection: Connection, jobs: Collection[uuid.UUID], moment:
         mine = tuple(tables[id_] for id_ in sorted(read | written) if id_ in tables)
         found[job] = JobText(query, dialect or guess_dialect(mine), mine, read, written)
     return found
+
+
+async def _written_columns(
+    connection: Connection, ids: Collection[uuid.UUID], moment: Moment, depth: int
+) -> dict[uuid.UUID, Parts]:
+    """Return the columns that the SQL of these datasets' writers makes; none of a dataset whose writers make different ones."""
+    written: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
+    for edge in await edge_store.at_datasets(connection, ids, "out", moment):
+        written[edge.job].add(edge.dataset)
+    texts = await job_texts(connection, written, moment, depth)
+    work = [_Work(job, text, frozenset(written[job])) for job, text in texts.items()]
+    return await asyncio.get_running_loop().run_in_executor(sql_thread(), _made_columns, work) if work else {}
+
+
+def _made_columns(work: list[_Work]) -> dict[uuid.UUID, Parts]:
+    made: dict[uuid.UUID, set[Parts]] = defaultdict(set)
+    for one in work:
+        for target, flow in _flows(one):
+            names = tuple(output.name for output in flow.columns)
+            made[target].add(names if all(name not in {"", "*"} for name in names) else ())
+    return {target: next(iter(some)) for target, some in made.items() if len(some) == 1 and all(some)}
 
 
 async def _texts(
@@ -208,12 +242,22 @@ def _numbered(name: str) -> list[tuple[int, str]]:
 async def load_tables(connection: Connection, ids: Collection[uuid.UUID], moment: Moment) -> dict[uuid.UUID, JobTable]:
     rows = await node_store.by_ids(connection, ids)
     others = await names.aliases(connection, ids)
-    schemas = await facet_store.of_owners(connection, ids, ("schema",), moment.as_of)
+    facets = await facet_store.of_owners(connection, ids, ("schema", "dbt_model"), moment.as_of)
     found = {}
     for id_, row in rows.items():
-        columns = top_columns(schemas[id_]["schema"]) if id_ in schemas else ()
-        found[id_] = JobTable(id_, (DatasetName(row.namespace, row.name), *others.get(id_, ())), columns)
+        told = facets.get(id_, {})
+        columns = top_columns(told["schema"]) if "schema" in told else ()
+        documented = "dbt_model" in told and "schema" in told and not _has_types(told["schema"])
+        found[id_] = JobTable(id_, (DatasetName(row.namespace, row.name), *others.get(id_, ())), columns, documented)
     return found
+
+
+def _has_types(schema: bytes) -> bool:
+    """Return whether a column has a type: dbt-ol sends columns of dbt's catalog with types, and those of dbt's files without."""
+    try:
+        return any(field.type for field in known.schema(schema))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
 
 
 def top_columns(schema: bytes) -> tuple[str, ...]:
@@ -276,6 +320,20 @@ def _read(work: list[_Work]) -> list[ColumnEdge]:
 
 
 def _edges_of(work: _Work) -> list[ColumnEdge]:
+    found: dict[ColumnEdge, None] = {}
+    for target, flow in _flows(work):
+        for output in flow.columns:
+            for one in output.inputs if output.name not in {"", "*"} else ():
+                for edge in _edges(work, target, output.name, one):
+                    found[edge] = None
+        for one in flow.rows:
+            for edge in _edges(work, target, "", one):
+                found[edge] = None
+    return list(found)
+
+
+def _flows(work: _Work) -> Iterable[tuple[uuid.UUID, Any]]:
+    """Yield what the text writes into the outputs that are asked for."""
     from headwater.columns.catalog import Catalog
     from headwater.columns.composed import composed
     from headwater.columns.tables import final_names
@@ -286,22 +344,13 @@ def _edges_of(work: _Work) -> list[ColumnEdge]:
         statements = sql_engine().analyse(text.query, text.dialect, catalog.of(text.dialect))
     except ValueError:  # an unknown dialect: the plain one reads most of it
         statements = sql_engine().analyse(text.query, "", catalog)
-    found: dict[ColumnEdge, None] = {}
     renamed = final_names(statements)
     flows = list(composed(statements))
     alone = len({renamed.get(flow.target, flow.target) for flow in flows if flow.target}) <= 1
     for flow in flows:
         target = _target(flow.target, renamed, text, alone=alone)
-        if target is None or target not in work.outputs:
-            continue
-        for output in flow.columns:
-            for one in output.inputs if output.name not in {"", "*"} else ():
-                for edge in _edges(work, target, output.name, one):
-                    found[edge] = None
-        for one in flow.rows:
-            for edge in _edges(work, target, "", one):
-                found[edge] = None
-    return list(found)
+        if target is not None and target in work.outputs:
+            yield target, flow
 
 
 def _edges(work: _Work, target: uuid.UUID, field: str, one: Any) -> Iterable[ColumnEdge]:
