@@ -9,6 +9,7 @@ from typer.main import get_command_name
 
 from headwater.cli.alerts.alerts import alerts
 from headwater.cli.alerts.rules import rules
+from headwater.cli.alerts.subscribe import subscribe
 from headwater.cli.capture.capture import capture
 from headwater.cli.capture.jvm import jvm
 from headwater.cli.capture.run import run as run_package
@@ -139,6 +140,7 @@ program.command("fingerprint")(fingerprint)
 
 program.add_typer(incidents.incident, name="incident")
 program.add_typer(alerts, name="alerts")
+program.command("subscribe")(subscribe)
 program.command("taint")(taint)
 program.command("verdict")(verdict)
 program.command("repair")(repair)

@@ -1381,6 +1381,7 @@ create table alert_members (
 ) with (fillfactor = 80);
 create index alert_members_of on alert_members (alert_id);
 create index alert_members_told on alert_members (subject, event, since desc);
+alter table alert_members drop column owners;
 
 -- The messages of alerts, decided and sent apart: what is decided is sent although the process dies between, and sent by one process at a time.
 -- `stage`: 0, or the number of an escalation. `state`: waiting, sent, refused (the receiver will never take it) or dropped (no longer needed).
@@ -1473,3 +1474,13 @@ create table connector_pulls (
   error      text
 );
 create index connector_pulls_of on connector_pulls (connector, id desc);
+
+-- Personal rules of alerts: what one person wants to hear of. `selector`: as rules write it. A change of events begins a new `since`.
+create table subscriptions (
+  owner    text        not null,
+  selector text        not null,
+  events   text[]      not null,
+  address  text        not null,
+  since    timestamptz not null default clock_timestamp(),
+  primary key (owner, selector)
+);

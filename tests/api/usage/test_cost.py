@@ -36,6 +36,7 @@ def test_tables(client: Any) -> None:
     assert found["costs"][1] == {
         "id": f"dataset:{N}:a", "grain": "table", "namespace": N, "name": "a", "label": "a", "executions": 3, "money": 1.5, "bytes_billed": 100,
         "slot_ms": None, "duration_ms": None, "credits": None, "share": 0.5, "keep_month": 0.25, "last_at": None, "recurrence": None, "measured_at": "2026-11-21T06:00:00Z",
+        "writes": None, "unused": [],
     }  # fmt: skip
     assert costs(client) == [("c", 2.0), ("a", 1.5), ("b", None)]
     assert costs(client, order="asc") == [("a", 1.5), ("c", 2.0), ("b", None)]
@@ -106,3 +107,35 @@ def test_questions_that_make_no_sense(client: Any) -> None:
     assert "is not about" in refused(client, PATH, node=f"job:{N}:SELECT a 1")
     assert "is not about" in refused(client, PATH, node=f"dataset:{N}:a", grain="user")
     assert "sort" in refused(client, PATH, sort="price")
+
+
+def test_a_task_says_what_it_makes_that_nothing_needs(client: Any) -> None:
+    """One table that may go, one that a dashboard reads although no log names it, one that is used."""
+    send(
+        client,
+        job("shop.sales", namespace="prod", cost={"grain": "task", "money": 7.0}),
+        job("shop.idle", namespace="prod", cost={"grain": "task", "money": 1.0}),
+        dataset("dead", pruning={"wave": 1, "reason": "it has no readers", "confidence": 0.9}),
+        dataset("shown", pruning={"wave": 1, "reason": "it has no readers", "confidence": 0.9}),
+        dataset("used", usage={"reads": 5, "status": "active"}),
+    )
+    made = [{"namespace": N, "name": name} for name in ("dead", "shown", "used")]
+    send(
+        client,
+        {
+            "eventTime": "2026-11-21T06:00:00Z",
+            "producer": "p",
+            "job": {"namespace": "prod", "name": "shop.sales"},
+            "inputs": [],
+            "outputs": made,
+        },
+        {
+            "eventTime": "2026-11-21T06:00:00Z",
+            "producer": "p",
+            "job": {"namespace": "metabase", "name": "card/1"},
+            "inputs": [{"namespace": N, "name": "shown"}],
+            "outputs": [{"namespace": "metabase", "name": "card/1"}],
+        },
+    )
+    found = {one["name"]: (one["writes"], one["unused"]) for one in ask(client, "/api/v2/cost", grain="task")["costs"]}
+    assert found == {"shop.sales": (3, [f"dataset:{N}:dead"]), "shop.idle": (None, [])}

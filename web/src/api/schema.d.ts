@@ -1336,6 +1336,25 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ListSubscriptions */
+        get: operations["ApiV2SubscriptionsListSubscriptions"];
+        /** Subscribe */
+        put: operations["ApiV2SubscriptionsSubscribe"];
+        post?: never;
+        /** Unsubscribe */
+        delete: operations["ApiV2SubscriptionsUnsubscribe"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/whatif": {
         parameters: {
             query?: never;
@@ -2113,23 +2132,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v2/connectors/{name}/pause": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** PauseConnector */
-        post: operations["ApiV2ConnectorsNamePausePauseConnector"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v2/connectors/{name}/resume": {
         parameters: {
             query?: never;
@@ -2141,6 +2143,23 @@ export interface paths {
         put?: never;
         /** PauseConnector */
         post: operations["ApiV2ConnectorsNameResumePauseConnector"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/connectors/{name}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** PauseConnector */
+        post: operations["ApiV2ConnectorsNamePausePauseConnector"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2533,8 +2552,8 @@ export interface components {
             since: string;
             until: string | null;
             text: string;
-            look: string;
             rules: string[];
+            look: string;
         };
         /** AlertMessage */
         AlertMessage: {
@@ -3160,6 +3179,8 @@ export interface components {
             recurrence: string | null;
             /** Format: date-time */
             measured_at: string;
+            writes: number | null;
+            unused: string[];
         };
         /** Counts */
         Counts: {
@@ -5817,6 +5838,19 @@ export interface components {
             valid: boolean;
             marks: components["schemas"]["MarkView"][];
         };
+        /** Subscription */
+        Subscription: {
+            owner: string;
+            selector: string;
+            events: string[];
+            address: string;
+            /** Format: date-time */
+            since: string;
+        };
+        /** SubscriptionList */
+        SubscriptionList: {
+            subscriptions: components["schemas"]["Subscription"][];
+        };
         /** Summary */
         Summary: {
             received: number;
@@ -6280,6 +6314,12 @@ export interface components {
         /** WantedSecret */
         WantedSecret: {
             secret?: string | null;
+        };
+        /** WantedSubscription */
+        WantedSubscription: {
+            selector: string;
+            events?: string[];
+            to?: string | null;
         };
         /** WantedView */
         WantedView: {
@@ -7399,6 +7439,8 @@ export type Step = components['schemas']['Step'];
 export type Stored = components['schemas']['Stored'];
 export type StoredRules = components['schemas']['StoredRules'];
 export type Stretch = components['schemas']['Stretch'];
+export type Subscription = components['schemas']['Subscription'];
+export type SubscriptionList = components['schemas']['SubscriptionList'];
 export type Summary = components['schemas']['Summary'];
 export type Suspect = components['schemas']['Suspect'];
 export type TagBody = components['schemas']['TagBody'];
@@ -7448,6 +7490,7 @@ export type WantedReplay = components['schemas']['WantedReplay'];
 export type WantedRuleFiles = components['schemas']['WantedRuleFiles'];
 export type WantedRules = components['schemas']['WantedRules'];
 export type WantedSecret = components['schemas']['WantedSecret'];
+export type WantedSubscription = components['schemas']['WantedSubscription'];
 export type WantedView = components['schemas']['WantedView'];
 export type WantedWork = components['schemas']['WantedWork'];
 export type Warned = components['schemas']['Warned'];
@@ -9783,6 +9826,81 @@ export interface operations {
             };
         };
     };
+    ApiV2SubscriptionsListSubscriptions: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionList"];
+                };
+            };
+        };
+    };
+    ApiV2SubscriptionsSubscribe: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedSubscription"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+        };
+    };
+    ApiV2SubscriptionsUnsubscribe: {
+        parameters: {
+            query: {
+                /** @description As it was subscribed to. */
+                selector: string;
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+        };
+    };
     ApiV2WhatifAskWhatif: {
         parameters: {
             query?: never;
@@ -11308,7 +11426,7 @@ export interface operations {
             };
         };
     };
-    ApiV2ConnectorsNamePausePauseConnector: {
+    ApiV2ConnectorsNameResumePauseConnector: {
         parameters: {
             query?: never;
             header?: never;
@@ -11331,7 +11449,7 @@ export interface operations {
             };
         };
     };
-    ApiV2ConnectorsNameResumePauseConnector: {
+    ApiV2ConnectorsNamePausePauseConnector: {
         parameters: {
             query?: never;
             header?: never;

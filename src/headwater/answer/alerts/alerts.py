@@ -12,8 +12,8 @@ from headwater.store.alerts import messages as message_store
 from headwater.store.database import Connection, Database
 
 
-class AlertMember(msgspec.Struct, frozen=True):
-    """A trouble that rules watch, and that the cause explains."""
+class WatchedText(msgspec.Struct, frozen=True):
+    """A trouble that rules watch, as people read it."""
 
     event: str
     subject: str
@@ -21,8 +21,13 @@ class AlertMember(msgspec.Struct, frozen=True):
     since: dt.datetime
     until: dt.datetime | None
     text: str
-    look: str
     rules: list[str]
+
+
+class AlertMember(WatchedText, frozen=True):
+    """A trouble that the cause of an alert explains. `look`: the command that shows it."""
+
+    look: str
 
 
 class AlertMessage(msgspec.Struct, frozen=True):
@@ -152,7 +157,7 @@ async def _views(connection: Connection, found: list[store.StoredAlert]) -> list
             str(one.id), one.event, one.subject, one.label, one.since, one.until, one.text, one.look, one.decided_at, one.acknowledged_at,
             one.acknowledged_by, one.note, one.muted_until, one.muted_by, one.unaddressed,
             [
-                AlertMember(each.event, each.subject, each.label, each.since, each.until, each.text, each.look, each.rules)
+                AlertMember(each.event, each.subject, each.label, each.since, each.until, each.text, each.rules, each.look)
                 for each in members.get(one.id, [])
             ],
             [

@@ -9,12 +9,15 @@ import msgspec
 from headwater.answer.alerts.decide import decide
 from headwater.entities.alerts.deciding import ActiveRule, active_rules
 from headwater.entities.alerts.rules import RuleFile, RuleSet, read_rules
+from headwater.entities.alerts.subscribing import subscription_rule
 from headwater.errors import InvalidRules
 from headwater.model.alerts import Alert, AlertHistory
 from headwater.model.troubles import Trouble, Window
 from headwater.store.alerts import applied_rules as store
 from headwater.store.alerts import endings as ending_store
+from headwater.store.alerts import subscriptions as subscription_store
 from headwater.store.alerts.alerts import OpenMember
+from headwater.store.alerts.subscriptions import SubscriptionRow
 from headwater.store.database import Connection, Database
 
 _MOST_VERSIONS = 200
@@ -23,30 +26,35 @@ _NONE = RuleSet()
 
 
 class HeldRules(msgspec.Struct, frozen=True):
-    """The rules of the last version, and since when each holds."""
+    """The rules of the last version and those of subscriptions, and since when each holds."""
 
     rules: tuple[ActiveRule, ...]
     people: dict[str, tuple[str, ...]]
 
 
 class Rulebook:
-    """The rules of a database, read again only when another version was applied."""
+    """The rules of a database, read again only when another version was applied or a subscription changed."""
 
     def __init__(self) -> None:
         self._version: int | None = None
-        self._held = HeldRules((), {})
+        self._applied = self._held = HeldRules((), {})
+        self._personal: list[SubscriptionRow] = []
 
     async def load(self, connection: Connection) -> HeldRules:
         """Return the rules that hold. InvalidRules if this version of Headwater cannot read them."""
         latest = await store.versions(connection, "rules", 1)
-        if not latest:
-            return self._held
-        if latest[0].version != self._version:
+        personal = await subscription_store.subscriptions(connection)
+        fresh = bool(latest) and latest[0].version != self._version
+        if fresh:
             past = await store.versions(connection, "rules", _MOST_VERSIONS)
             versions = [(one.applied_at, _read(one.files)) for one in reversed(past[1:])]
             versions.append((past[0].applied_at, _of(past[0].files)))
-            self._held = HeldRules(tuple(active_rules(versions)), dict(versions[-1][1].people))
+            self._applied = HeldRules(tuple(active_rules(versions)), dict(versions[-1][1].people))
             self._version = latest[0].version
+        if fresh or personal != self._personal:
+            own = (subscription_rule(one.owner, one.selector, one.events, one.address, one.since) for one in personal)
+            self._held = HeldRules((*self._applied.rules, *own), self._applied.people)
+            self._personal = personal
         return self._held
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from headwater.answer.alerts.alerts import WatchedText
 from headwater.answer.alerts.decide import decide
 from headwater.answer.alerts.live import Rulebook
 from headwater.entities.alerts.deciding import ActiveRule
@@ -67,16 +68,9 @@ class WouldSend(msgspec.Struct, frozen=True):
     due_at: dt.datetime
 
 
-class TestedTrouble(msgspec.Struct, frozen=True):
+class TestedTrouble(WatchedText, frozen=True):
     """`told`: whether an alert about it exists already."""
 
-    event: str
-    subject: str
-    label: str
-    since: dt.datetime
-    until: dt.datetime | None
-    text: str
-    rules: list[str]
     told: bool
 
 

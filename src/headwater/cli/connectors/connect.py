@@ -18,6 +18,8 @@ from headwater.model.connector_kinds import KINDS, ConnectorKind, Option
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from headwater.store.database import Database
+
 connect = typer.Typer(
     help="Connect systems that the server reads on a schedule.", rich_markup_mode=None, no_args_is_help=True
 )
@@ -150,6 +152,44 @@ def remove_connector(name: Name, url: Url = None, json: Json = False) -> None:
         output.raw(body)
     else:
         output.line(f"{output.printable(name)} is removed")
+
+
+@connect.command("rotate")
+def rotate(json: Json = False) -> None:
+    """Replace the key that encrypts all secrets of the server. Works on the database; restart the servers after it.
+
+    The key is the file secret.key in HEADWATER_HOME. If it is HEADWATER_ACCESS__SECRET_KEY instead, set that to the new key, and
+    HEADWATER_FORMER_SECRET_KEY to the one before.
+
+    Examples:
+
+      headwater connect rotate
+    """
+    from headwater.cli.serve.database import on_database
+
+    async def encrypt_anew(database: Database) -> bytes:
+        import msgspec
+
+        from headwater.home import home
+        from headwater.intake.people.audit import by_command
+        from headwater.intake.people.key_rotation import rotate_key
+        from headwater.settings import Settings
+
+        former = os.environ.get("HEADWATER_FORMER_SECRET_KEY")
+        change = by_command("connect rotate", "rotate_key", "secrets")
+        return msgspec.json.encode(await rotate_key(database, home(), Settings().access.secret_key, former, by=change))
+
+    body = on_database("connect rotate", encrypt_anew)
+    if json:
+        output.raw(body)
+        return
+    import msgspec
+
+    told = msgspec.json.decode(body)
+    output.line(
+        f"{output.counted(told['secrets'], 'secret')} encrypted with the key {told['key']} instead of {told['former']}"
+    )
+    output.line("Restart every server over this database with it. People sign in again.", "dim")
 
 
 def _add(kind: ConnectorKind, given: Mapping[str, Any]) -> None:

@@ -136,7 +136,7 @@ def _used(one: dict[str, Any]) -> None:
 
 _COST = (
     "id", "grain", "namespace", "name", "executions", "money", "bytes_billed", "slot_ms", "duration_ms", "credits", "share", "keep_month",
-    "last_at", "recurrence",
+    "last_at", "recurrence", "writes", "unused",
 )  # fmt: skip
 
 
@@ -164,6 +164,8 @@ def cost(
 
       headwater cost --by user --limit 10
 
+      headwater cost --by task                          # with what each makes that nothing needs
+
       headwater cost --by shape --tool looker
 
       headwater cost marts.sales
@@ -179,7 +181,7 @@ def cost(
     found = asked.fetch(as_json=json, as_csv=csv, limit=limit, offset=offset)
     if found is None:
         return
-    keeps = ("to keep a month",) if grain == "table" else ("recurs",) if grain == "shape" else ()
+    keeps = _OWN.get(grain, ())
     output.table(
         (grain, "namespace", "money", *keeps, "share", "executions", "billed", "slot time", "time", "last (UTC)"),
         [
@@ -200,10 +202,16 @@ def cost(
     figures.more(len(found["costs"]), found["total"], offset)
 
 
+_OWN = {"table": ("to keep a month",), "shape": ("recurs",), "task": ("makes unused",), "model": ("makes unused",)}
+"""The columns that only one grain has."""
+
+
 def _own(one: dict[str, Any], grain: str) -> list[str | None]:
     """Return the columns that only this grain has."""
     if grain == "shape":
         return [(one["recurrence"] or "").replace("_", "-")]
+    if grain in {"task", "model"}:
+        return [f"{len(one['unused'])} of {one['writes']}" if one["unused"] else ""]
     return [money(one["keep_month"])] if grain == "table" else []
 
 

@@ -3,7 +3,6 @@
 import datetime as dt
 import json
 import uuid
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -136,12 +135,3 @@ async def finish(
     )  # fmt: skip
     await queries["forget_pulls"].exec(connection, name=name, kept=_KEPT_PULLS)
     return True
-
-
-async def encrypted(connection: Connection) -> Sequence[tuple[str, bytes]]:
-    """Return encrypted secrets, by name, locked until the transaction ends."""
-    return [(name, secrets) for name, secrets in await sqlfile.load(_QUERIES)["secrets"].many(connection)]
-
-
-async def set_secrets(connection: Connection, name: str, secrets: bytes) -> None:
-    await sqlfile.load(_QUERIES)["set_secrets"].exec(connection, name=name, secrets=secrets)

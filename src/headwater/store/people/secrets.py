@@ -21,7 +21,7 @@ from headwater.home import open_private
 from headwater.store import sqlfile
 from headwater.store.database import Connection
 
-_FILE = "secret.key"
+FILE = "secret.key"
 # An encrypted secret: this, the key's id, a colon, and a Fernet token (https://github.com/fernet/spec). A secret without it is from before 0.1.
 _MARK = b"headwater:"
 
@@ -88,26 +88,37 @@ def is_encrypted(stored: bytes) -> bool:
     return stored.startswith(_MARK)
 
 
-def load_key(configured: str | None, home: Path) -> SecretKey:
+def new_key() -> tuple[SecretKey, bytes]:
+    """Return a random key, and the content of a file that holds it."""
+    key = secrets.token_bytes(32)
+    return SecretKey(key), base64.b64encode(key)
+
+
+def configured_key(text: str) -> SecretKey:
+    """The key that a setting's text is."""
+    return SecretKey(hashlib.sha256(text.encode()).digest())
+
+
+def load_key(configured: str | None, home: Path, file: str = FILE) -> SecretKey:
     """The key of the settings, else of the file in `home`, which is made if it is missing. Raises NotSecured if it cannot be read or made."""
     if configured:
-        return SecretKey(hashlib.sha256(configured.encode()).digest())
-    file = home / _FILE
+        return configured_key(configured)
+    path = home / file
     try:
         try:
             home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with open(file, "x", opener=open_private) as new:
-                new.write(base64.b64encode(secrets.token_bytes(32)).decode())
+            with open(path, "x", opener=open_private) as new:
+                new.write(new_key()[1].decode())
         except FileExistsError:
             pass
-        key = base64.b64decode(file.read_bytes(), validate=True)
+        key = base64.b64decode(path.read_bytes(), validate=True)
     except (OSError, binascii.Error) as error:
         raise NotSecured(
-            f"the key of secrets in {file} cannot be used ({error}); set HEADWATER_ACCESS__SECRET_KEY"
+            f"the key of secrets in {path} cannot be used ({error}); set HEADWATER_ACCESS__SECRET_KEY"
         ) from error
     if len(key) < 32:
         raise NotSecured(
-            f"{file} holds {len(key)} bytes in base64 instead of 32; remove it, or set HEADWATER_ACCESS__SECRET_KEY"
+            f"{path} holds {len(key)} bytes in base64 instead of 32; remove it, or set HEADWATER_ACCESS__SECRET_KEY"
         )
     return SecretKey(key)
 
@@ -126,12 +137,38 @@ async def adopt(connection: Connection, key: SecretKey) -> str | None:
     return row[0] if row else None
 
 
+async def rotate(connection: Connection, former: SecretKey, key: SecretKey) -> int:
+    """Encrypt all secrets in the database with `key` instead of `former`; return how many there are. Raises SecretKeyDiffers if one was encrypted
+    with a third key."""
+    queries, count = sqlfile.load("people/secrets"), 0
+
+    def again(stored: bytes | None) -> bytes | None:
+        nonlocal count
+        count += stored is not None
+        return None if stored is None else key.encrypt(former.decrypt(stored))
+
+    for id_, secret, previous in await queries["encrypted_listeners"].many(connection):
+        await queries["replace"].exec(connection, id=id_, secret=again(secret), previous=again(previous))
+    for name, url, secret in await queries["encrypted_channels"].many(connection):
+        await queries["replace_channel"].exec(connection, name=name, url=again(url), secret=again(secret))
+    for name, secrets_ in await queries["encrypted_connectors"].many(connection):
+        await queries["replace_connector"].exec(connection, name=name, secrets=again(secrets_))
+    await queries["set_key"].maybe(connection, key=key.id)
+    return count
+
+
+async def current(connection: Connection) -> str | None:
+    """Return the id of the key that the servers over this database use."""
+    (id_,) = await sqlfile.load("people/secrets")["key"].one(connection)
+    return None if id_ is None else str(id_)
+
+
 async def check(connection: Connection, key: SecretKey) -> None:
     """Raise SecretKeyDiffers if the servers over this database use another key."""
-    (current,) = await sqlfile.load("people/secrets")["key"].one(connection)
-    if current not in {None, key.id}:
+    held = await current(connection)
+    if held not in {None, key.id}:
         raise SecretKeyDiffers(
-            f"the servers over this database encrypt secrets with the key {current}, and here it is {key.id}. "
+            f"the servers over this database encrypt secrets with the key {held}, and here it is {key.id}. "
             "Set HEADWATER_ACCESS__SECRET_KEY to theirs, or ask a server: HEADWATER_URL",
             key=key.id,
         )

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from collections.abc import Sequence
 
 import msgspec
 
@@ -77,6 +78,16 @@ async def page(
         for row in rows
     ]
     return costs, CostTotal(**totals)
+
+
+async def written(connection: Connection, jobs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], set[uuid.UUID]]:
+    """Return the datasets that each of these jobs (namespace, name), or a part of it, writes now, by the ids that stand for their names."""
+    found: dict[tuple[str, str], set[uuid.UUID]] = {}
+    query = sqlfile.load("usage/cost")["written"]
+    names = {"namespaces": [one[0] for one in jobs], "names": [one[1] for one in jobs]}
+    for namespace, name, dataset in await query.many(connection, **names) if jobs else ():
+        found.setdefault((namespace, name), set()).add(dataset)
+    return found
 
 
 async def left_out(connection: Connection, namespace: str | None) -> int:

@@ -7,6 +7,7 @@ import { Copy } from "../../parts/copy.tsx";
 import { Trouble } from "../../parts/message.tsx";
 import { KindMark } from "../../parts/node-link.tsx";
 import { Page } from "../../parts/page.tsx";
+import { Subscribe } from "../../parts/subscribe.tsx";
 import { Waiting } from "../../parts/waiting.tsx";
 import { rememberLook } from "../home/looked-at.ts";
 import { CompletenessTab } from "./completeness-tab.tsx";
@@ -81,6 +82,7 @@ export function DatasetPage() {
           <Link className="button quiet" to="/whatif" search={{ of: dataset.data.id }}>
             What if
           </Link>
+          <Subscribe id={dataset.data.id} />
         </span>
       }
       lede={

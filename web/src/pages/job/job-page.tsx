@@ -10,6 +10,7 @@ import { Trouble } from "../../parts/message.tsx";
 import { Marks, traitMarks } from "../../parts/marks.tsx";
 import { KindMark, NodeLink, NodeList } from "../../parts/node-link.tsx";
 import { Facts, Page, Section } from "../../parts/page.tsx";
+import { Subscribe } from "../../parts/subscribe.tsx";
 import { State } from "../../parts/state.tsx";
 import { runState } from "../../run-state.ts";
 import { Waiting } from "../../parts/waiting.tsx";
@@ -81,6 +82,7 @@ export function JobPage() {
           <Link className="button" to="/lineage/$node" params={{ node: job.data.id }}>
             Lineage
           </Link>
+          <Subscribe id={job.data.id} />
         </span>
       }
       lede={

@@ -3,7 +3,7 @@
 from litestar import Router
 
 from headwater.api.routes.v2 import bad_runs, plans, privacy, server, stale, usage, whatif
-from headwater.api.routes.v2.alerts import alerts, rules
+from headwater.api.routes.v2.alerts import alerts, rules, subscriptions
 from headwater.api.routes.v2.lineage import catalog, correlation, graph, runs
 from headwater.api.routes.v2.people import metadata, views
 from headwater.api.routes.v2.status import entities, entity_drafts, incidents
@@ -24,6 +24,7 @@ router = Router(
         *privacy.handlers,
         *alerts.handlers,
         *rules.handlers,
+        *subscriptions.handlers,
         *whatif.handlers,
         *metadata.handlers,
         *views.handlers,

@@ -67,11 +67,3 @@ values (%(name)s, %(started_at)s, %(rows)s, %(events)s, %(refused)s, %(newest_at
 -- Forget the oldest pulls of a connector, but for so many.
 delete from connector_pulls where connector = %(name)s
   and id < (select min(id) from (select id from connector_pulls where connector = %(name)s order by id desc limit %(kept)s) k)
-
--- name: secrets :many
--- Encrypted secrets, by connector.
-select name, secrets from connectors where secrets is not null order by name for update
-
--- name: set_secrets :exec
--- Replace encrypted secrets.
-update connectors set secrets = %(secrets)b where name = %(name)s

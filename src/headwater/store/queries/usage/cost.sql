@@ -54,3 +54,12 @@ limit %(limit)s offset %(offset)s
 -- The number of users and tools left out, the cheapest of too many.
 select coalesce(sum(s.hidden_drivers), 0)::int8 from costs s join jobs j on j.id = s.owner
 where not s.deleted and not j.hidden and (%(namespace)s::text is null or j.namespace = %(namespace)s)
+
+-- name: written :many
+-- Datasets that jobs, or jobs that are parts of them, write now, by the ids that stand for all their names: the job's namespace and name, the dataset.
+select distinct w.namespace, w.name, coalesce(c.canonical_id, e.dataset_id)
+from unnest(%(namespaces)s::text[], %(names)s::text[]) as w (namespace, name)
+join jobs t on t.namespace = w.namespace and t.name = w.name
+join jobs j on j.id = t.id or j.parent_id = t.id
+join live_edges e on e.job_id = j.id and e.direction = 'out'
+left join dataset_canonical c on c.dataset_id = e.dataset_id
