@@ -43,6 +43,7 @@ GROUPS = {
         "incident",
         "alerts",
         "subscribe",
+        "badge",
         "taint",
         "verdict",
         "repair",

@@ -8,6 +8,7 @@ import typer
 from typer.main import get_command_name
 
 from headwater.cli.alerts.alerts import alerts
+from headwater.cli.alerts.badge import badge
 from headwater.cli.alerts.rules import rules
 from headwater.cli.alerts.subscribe import subscribe
 from headwater.cli.capture.capture import capture
@@ -141,6 +142,7 @@ program.command("fingerprint")(fingerprint)
 program.add_typer(incidents.incident, name="incident")
 program.add_typer(alerts, name="alerts")
 program.command("subscribe")(subscribe)
+program.command("badge")(badge)
 program.command("taint")(taint)
 program.command("verdict")(verdict)
 program.command("repair")(repair)

@@ -2,6 +2,8 @@
 
 import datetime as dt
 import json
+import subprocess
+import urllib.request
 from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
@@ -54,3 +56,23 @@ def test_a_badge_says_the_worst_in_a_word(served: Any) -> None:
     assert words(server, "/rare")[1] == "no rhythm"
     assert words(server, "no such thing")[1] == "unknown"
     assert "<script>" not in server.get(f"/badge/{quote(hostile['name'], safe='')}.svg").text
+
+
+def test_a_command_says_what_the_badge_says(server_url: str) -> None:
+    def run(name: str) -> "subprocess.CompletedProcess[str]":
+        words = [".venv/bin/headwater", "badge", name, "--url", server_url]
+        return subprocess.run(words, capture_output=True, text=True, check=False)
+
+    at = [(NOW - dt.timedelta(hours=hours)).isoformat() for hours in range(12)]
+    events = [
+        run_event("COMPLETE", number, "hourly", [], [dataset("mart.fresh", "db")], at=at[number])
+        for number in range(12)
+    ]
+    body, headers = json.dumps(events).encode(), {"content-type": "application/json"}
+    urllib.request.urlopen(urllib.request.Request(f"{server_url}/api/v1/lineage/batch", body, headers)).close()
+    fresh = run("mart.fresh")
+    assert fresh.stdout.splitlines()[:2] == ["fresh: fresh", f"![fresh]({server_url}/badge/mart.fresh.svg)"]
+    assert "HEADWATER_EMBED__BADGES=true" in fresh.stdout
+    assert fresh.returncode == 0
+    none = run("mart.none")
+    assert (none.stdout.splitlines()[0], none.returncode) == ("mart.none: unknown", 1)

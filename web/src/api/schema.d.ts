@@ -1182,6 +1182,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/badge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetBadge */
+        get: operations["ApiV2BadgeGetBadge"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/alerts": {
         parameters: {
             query?: never;
@@ -2781,6 +2798,13 @@ export interface components {
             incident: components["schemas"]["OpenedIncident"] | null;
             plan: components["schemas"]["Planned"] | null;
             impact: components["schemas"]["ImpactAnswer"] | null;
+        };
+        /** Badge */
+        Badge: {
+            label: string;
+            state: string;
+            path: string;
+            shown: boolean;
         };
         /** BatchReply */
         BatchReply: {
@@ -7118,6 +7142,7 @@ export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditPage = components['schemas']['AuditPage'];
 export type BadRun = components['schemas']['BadRun'];
 export type BadRunRepair = components['schemas']['BadRunRepair'];
+export type Badge = components['schemas']['Badge'];
 export type BatchReply = components['schemas']['BatchReply'];
 export type Blame = components['schemas']['Blame'];
 export type Blamed = components['schemas']['Blamed'];
@@ -9571,6 +9596,28 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Verification"];
+                };
+            };
+        };
+    };
+    ApiV2BadgeGetBadge: {
+        parameters: {
+            query: {
+                name: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Badge"];
                 };
             };
         };

@@ -3,6 +3,7 @@
 import datetime as dt
 import uuid
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import msgspec
 from litestar import Request, get, post
@@ -11,7 +12,7 @@ from litestar.params import JSONBody, PathParameter
 
 from headwater.answer.alerts import alerts as answers
 from headwater.api.authors import As, author
-from headwater.api.routes.v2.parameters import Flag, Limit, Offset, OptionalText, Time
+from headwater.api.routes.v2.parameters import Flag, Limit, Offset, OptionalText, Text, Time
 from headwater.intake.alerts import acknowledging as writes
 from headwater.intake.people.audit import Change
 from headwater.model.moments import aware
@@ -84,4 +85,20 @@ def _change(
     return Change(author(request, as_), role, request.method, request.url.path, action, target, 200, detail)
 
 
-handlers = [list_alerts, show_alert, acknowledge_alert, mute_alert]
+class Badge(msgspec.Struct, frozen=True):
+    """`state`: as the badge says it. `path`: of the picture below the server's address. `shown`: the server answers it without a key."""
+
+    label: str
+    state: str
+    path: str
+    shown: bool
+
+
+@get("/badge")
+async def get_badge(state: State, name: Text) -> Badge:
+    """Return what the badge of a dataset says, by its name or an ending of it."""
+    found = await state.badges.find(name)
+    return Badge(found.label, found.state, f"/badge/{quote(name, safe='')}.svg", state.settings.embed.badges)
+
+
+handlers = [get_badge, list_alerts, show_alert, acknowledge_alert, mute_alert]
