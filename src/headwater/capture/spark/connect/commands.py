@@ -313,7 +313,10 @@ def _flow_effect(into: Any, statement: Any, binder: Binder, sources: Sources) ->
         target_bound = tables.get(flow.target)
     if located is not None and flow.target not in tables:
         known = dict(tables)
-        known[flow.target] = scopes.leaf([scopes.attribute(name) for name in located.columns])
+        for name in {one.target for one in statement.flows if one.target is not None and one.target not in tables}:
+            other = located if name == into else sources.table(sources.spelled(name, statement.text))
+            if other is not None:
+                known[name] = scopes.leaf([scopes.attribute(column) for column in other.columns])
         statement = statements.resolve(statement, known)
     else:
         statement = statements.resolve(statement, tables)
