@@ -278,7 +278,7 @@ def _sql(inner: Any, sources: Sources) -> Effect | None:
 
 def variable(inner: Any, sources: Sources) -> Analysis | None:
     """Return the analysis of the query whose result SET VAR gives to a variable."""
-    found = _VARIABLE.match(inner.sql)
+    found = _VARIABLE.match(inner.sql or inner.input.sql.query)
     if found is None:
         return None
     binder = Binder(sources)
