@@ -108,6 +108,7 @@ const incident = createRoute({
   getParentRoute: under,
   path: "/incidents/$id",
   params: names("id"),
+  validateSearch: search.unfolded,
   component: lazyRouteComponent(() => import("./pages/incidents/incident-page.tsx"), "IncidentPage"),
 });
 const alerts = createRoute({
@@ -129,6 +130,7 @@ const group = createRoute({
   getParentRoute: under,
   path: "/groups/$key/$name",
   params: names("key", "name"),
+  validateSearch: search.unfolded,
   component: lazyRouteComponent(() => import("./pages/group/group-page.tsx"), "GroupPage"),
 });
 const plans = createRoute({

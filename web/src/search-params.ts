@@ -82,7 +82,7 @@ export const catalogue = (raw: Raw) =>
     label: text(raw.label),
     state: text(raw.state),
     stalled: flag(raw.stalled),
-    /** Of jobs: parents whose children are listed, and whether parents stand for them at all. */
+    /** Of jobs and runs: parents whose children are listed, and whether parents stand for them at all. */
     open: texts(raw.open),
     fold: oneOf(raw.fold, "none"),
   });
@@ -145,6 +145,8 @@ export const dataset = (raw: Raw) =>
 export const run = (raw: Raw) => some({ with: text(raw.with) });
 export const entity = (raw: Raw) => some(calendar(raw));
 export const incidents = (raw: Raw) => some({ kind: text(raw.kind), state: text(raw.state) });
+/** `open`: packages and DAGs whose jobs are shown one by one. */
+export const unfolded = (raw: Raw) => some({ open: texts(raw.open) });
 export const changes = (raw: Raw) =>
   some({
     since: time(raw.since),

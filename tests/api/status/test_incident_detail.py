@@ -128,3 +128,15 @@ def test_the_command_prints_them(hourly: Sender, monkeypatch: pytest.MonkeyPatch
     assert "report" in printed
     answered = CliRunner().invoke(program, ["incident", "show", LOAD, "--json"], catch_exceptions=False).output
     assert json.loads(answered)["incident"]["id"] == LOAD
+
+
+def test_jobs_on_the_way_say_the_job_above_them(hourly: Sender) -> None:
+    wrong = hourly.send("COMPLETE", "load", ["/src"], ["/raw"], 4)
+    whole = int(hourly.send("COMPLETE", "dag", [], [], 3.9).rpartition("-")[2])
+    for step in ("dag.x", "dag.y"):
+        hourly.send("COMPLETE", step, ["/raw"], [f"/{step}"], 3.8, run_facets=parent(whole, "dag"))
+    body = {"origins": [{"kind": "RUN", "ref": wrong}], "reason": "last year's rates"}
+    made = hourly.client.post("/api/v2/incidents", json.dumps(body).encode(), content_type="application/json").json()
+    jobs = [node for node in detail(hourly.client, made["id"])["nodes"] if node["id"].startswith("job:")]
+    parents = {node["label"]: node["parent"] for node in jobs}
+    assert parents == {"load": None, "dag.x": "job:test:dag", "dag.y": "job:test:dag"}

@@ -5516,6 +5516,9 @@ export interface components {
         Runs: {
             total: number;
             runs: components["schemas"]["lineage_runs_Run"][];
+            children: {
+                [key: string]: number;
+            };
         };
         /** SavedView */
         SavedView: {
@@ -6406,6 +6409,7 @@ export interface components {
             since: string | null;
             owners: string[];
             teams: string[];
+            parent: string | null;
         };
         /** WhatIf */
         WhatIf: {
@@ -8013,6 +8017,7 @@ export interface operations {
             query?: {
                 job?: string | null;
                 state?: string | null;
+                /** @description A run's id: the runs below it. `none`: runs that are part of no other. */
                 parent?: string | null;
                 stalled?: boolean;
                 label?: string | null;

@@ -53,8 +53,6 @@ export interface GraphViewProps {
   legend: readonly { tint: string; word: string }[] | null;
   /** What a dotted edge means; absent: declared. */
   dotted?: string;
-  /** Parents whose children are shown: they can be folded. */
-  opened: readonly string[];
   /** A drawing that would be smaller than this as a whole opens at its root; absent: where cards are not drawn any more. */
   openAbove?: number;
   /** Any value that changes with the colours. */

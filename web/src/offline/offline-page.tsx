@@ -93,7 +93,6 @@ export function OfflinePage({ lineage }: { lineage: OfflineLineage }) {
         pinned={pinned}
         route={route}
         legend={null}
-        opened={[]}
         theme={theme}
         onSelect={select}
         onField={pin}

@@ -10,7 +10,7 @@ import msgspec
 from headwater.answer.lineage import node
 from headwater.answer.lineage.find import node_row
 from headwater.answer.lineage.lineage import Question, lineage
-from headwater.answer.lineage.runs import Run, runs
+from headwater.answer.lineage.runs import NO_PARENT, Run, runs
 from headwater.answer.people.people import EVENT, MANUAL, Owner, Tag, Words
 from headwater.answer.search.question import narrowed
 from headwater.errors import InvalidQuestion, NotFound
@@ -136,7 +136,6 @@ class Listing(msgspec.Struct, frozen=True):
     children: bool = False
 
 
-NO_PARENT = "none"
 _SORTS, _ORDERS = ("updated", "name"), ("asc", "desc")
 _FACETS = ("namespace", "platform", "tag", "owner")
 _MOST_COUNTED = 100_000

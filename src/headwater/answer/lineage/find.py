@@ -1,6 +1,7 @@
 """Finding what a person or a client means by a name: node ids, unique suffixes, what is near."""
 
 import uuid
+from collections.abc import Iterable
 
 import msgspec
 
@@ -67,6 +68,19 @@ async def node_row(connection: Connection, node_id: str) -> NodeRow:
     row = max(rows.values(), key=lambda row: (len(row.namespace), row.name))
     canonical = await names.canonical(connection, [row.id]) if row.type == "DATASET" else {}
     return (await node_store.by_ids(connection, [canonical[row.id]]))[canonical[row.id]] if canonical else row
+
+
+async def parents_of_jobs(connection: Connection, node_ids: Iterable[str]) -> dict[str, str]:
+    """Return the node id of the job above each of these jobs; absent: it has none, or is no job."""
+    ids = {
+        version.job_id(reading)
+        for node_id in node_ids
+        for reading in node_id_readings(node_id)
+        if isinstance(reading, JobName)
+    }
+    rows = (await node_store.by_ids(connection, ids)).values()
+    above = await node_store.by_ids(connection, {row.parent_id for row in rows if row.parent_id is not None})
+    return {row.node_id: above[row.parent_id].node_id for row in rows if row.parent_id in above}
 
 
 def _id(reading: DatasetName | JobName, identity: Identity) -> uuid.UUID:

@@ -27,6 +27,8 @@ from headwater.store.status import wrong_versions as origin_store
 # The most runs without an end that are looked at: those silent for longest.
 _MOST_OPEN = 20_000
 _LONGEST_ERROR = 300
+NO_PARENT = "none"
+"""As a parent: runs, or jobs, that are part of no other."""
 
 
 class RunRef(msgspec.Struct):
@@ -112,8 +114,11 @@ class RunDetail(Run, kw_only=True):
 
 
 class Runs(msgspec.Struct):
+    """`children`: of the runs listed, how many runs are directly below each; absent: none."""
+
     total: int
     runs: list[Run]
+    children: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 async def runs(
@@ -127,7 +132,9 @@ async def runs(
     stalled: bool = False,
     label: str | None = None,
 ) -> Runs:
-    """A page of runs, the latest first; `stalled`: only those, silent for longest first. `label`: `NAME=VALUE` of a label. Raises InvalidQuestion."""
+    """A page of runs, the latest first; `stalled`: only those, silent for longest first. `label`: `NAME=VALUE` of a label. `parent`: the run above
+    them, or `NO_PARENT`. Raises InvalidQuestion.
+    """
     name, equals, value = (label or "").partition("=")
     if label is not None and not (name and equals):
         raise InvalidQuestion(
@@ -147,7 +154,12 @@ async def runs(
             if row.type != "JOB":
                 raise InvalidQuestion(f"{job!r} is a dataset; runs belong to jobs", parameter="job")
             job_id = row.id
-        parent_id = version.run_id(parent)[0] if parent else None
+        top = parent == NO_PARENT
+        parent_id = version.run_id(parent)[0] if parent and not top else None
+        if stalled and top:
+            raise InvalidQuestion(
+                "parent=none cannot be combined with stalled: stalled runs are listed one by one", parameter="parent"
+            )
         if stalled:
             if wanted not in {None, RunState.RUNNING}:
                 return Runs(0, [])
@@ -155,9 +167,10 @@ async def runs(
             return Runs(len(rows), await _runs(connection, rows[offset : offset + limit]))
         rows, total = await run_store.page(
             connection, job=job_id, state=wanted, parent=parent_id, limit=limit, offset=offset,
-            label=(name, value) if label is not None else None,
+            label=(name, value) if label is not None else None, top=top,
         )  # fmt: skip
-        return Runs(total, await _runs(connection, rows))
+        below = await run_store.child_counts(connection, {row.run_id for row in rows})
+        return Runs(total, await _runs(connection, rows), {str(id_): count for id_, count in below.items()})
 
 
 async def stalled_runs(

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from headwater.answer.lineage.find import parents_of_jobs
 from headwater.answer.lineage.lineage import Question, lineage
 from headwater.answer.lineage.lineage_answer import AnswerEdge
 from headwater.answer.lineage.node import DatasetNode, JobNode
@@ -26,7 +27,9 @@ _MOST_RUNS = 50
 
 
 class WayNode(msgspec.Struct, frozen=True):
-    """`id`: a node id, or `instances:ENTITY`. `role`: cause, hit or between. `state`: what is the matter with it; null if nothing is known to be."""
+    """`id`: a node id, or `instances:ENTITY`. `role`: cause, hit or between. `state`: what is the matter with it; null if nothing is known to be.
+    `parent`: the job above a job.
+    """
 
     id: str
     label: str
@@ -35,6 +38,7 @@ class WayNode(msgspec.Struct, frozen=True):
     since: dt.datetime | None
     owners: list[str]
     teams: list[str]
+    parent: str | None
 
 
 class WayEdge(msgspec.Struct, frozen=True):
@@ -97,6 +101,8 @@ async def incident_detail(database: Database, id_: str) -> IncidentDetail:
     pairs = sorted({pair for way in ways.values() for pair in itertools.pairwise(way)})
     drawn = list(dict.fromkeys([*around.causes, *(id_ for way in ways.values() for id_ in way)]))
     hit = {each.id: each for each in reversed(found.hit)}
+    async with database.snapshot() as connection:
+        parents = await parents_of_jobs(connection, drawn)
     nodes = []
     for each in drawn:
         named, one_hit = around.names.get(each, _Named(each)), hit.get(each)
@@ -110,6 +116,7 @@ async def incident_detail(database: Database, id_: str) -> IncidentDetail:
                 one_hit.since if one_hit is not None else found.since if is_cause else None,
                 sorted({*named.owners, *(one_hit.owners if one_hit is not None else ())}),
                 named.teams,
+                parents.get(each),
             )
         )
     timeline += [TimelineEntry(each.since, each.kind, "", each.id) for each in found.hit if each.since]

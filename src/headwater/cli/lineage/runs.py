@@ -24,30 +24,38 @@ def runs(
     label: Annotated[
         str | None, typer.Option(help="List only runs with this label, as in query=01b2 or tag:team=web.")
     ] = None,
+    children: Annotated[bool, typer.Option("--children", help="List also runs that are part of another run.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Show at most this many rows.")] = 20,
     url: Url = None,
     json: Json = False,
 ) -> None:
     """List runs, the latest first.
 
+    A run of a package, a DAG or dbt stands for the runs that are part of it. With a job, a state, a label or --stalled, all are listed.
+
     Examples:
+
+      headwater runs --children
 
       headwater runs --state FAILED
 
       headwater runs clean-flights --json
     """
     node = server.resolve(url, job, "job")["id"] if job else None
-    answer = server.ask(url, "/api/v2/runs", job=node, state=state, stalled=stalled or None, label=label, limit=limit)
+    folded = not (children or node or state or stalled or label)
+    asked = {"job": node, "state": state, "stalled": stalled or None, "label": label, "limit": limit}
+    answer = server.ask(url, "/api/v2/runs", **asked, parent="none" if folded else None)
     if json:
         output.raw(answer)
         return
     found = msgspec.json.decode(answer)
     output.table(
-        ("run", "job", "state", "started (UTC)", "duration", "by", "error"),
+        ("run", "job", "runs below", "state", "started (UTC)", "duration", "by", "error"),
         [
             (
                 r["id"],
                 r["job"].removeprefix("job:"),
+                found["children"].get(r["id"]),
                 r["effective_state"],
                 output.moment(r["started_at"]),
                 output.duration(r["duration_ms"]),
@@ -56,7 +64,7 @@ def runs(
             )
             for r in found["runs"]
         ],
-        styles={2: output.STATE_STYLES},
+        styles={3: output.STATE_STYLES},
         empty="No runs found. Record one with `headwater run DIR`, or send OpenLineage events to the server.",
     )
     if found["total"] > len(found["runs"]):

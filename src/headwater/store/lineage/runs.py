@@ -89,8 +89,11 @@ async def page(
     limit: int,
     offset: int,
     label: tuple[str, str] | None = None,
+    top: bool = False,
 ) -> tuple[list[RunRow], int]:
-    """Return a page of runs, the latest first, and how many there are. `label`: only those with this name and value."""
+    """Return a page of runs, the latest first, and how many there are. `label`: only those with this name and value. `top`: only those whose parent
+    is not recorded; of two runs that name each other, both.
+    """
     queries = sqlfile.load("lineage/runs")
     name, value = label or (None, None)
     given = {
@@ -99,10 +102,19 @@ async def page(
         "parent": parent,
         "label": name,
         "value": value,
+        "top": top,
     }
     rows = await queries["page"].many(connection, **given, limit=limit, offset=offset)
     (total,) = await queries["count"].one(connection, **given)
     return [_row(row) for row in rows], total
+
+
+async def child_counts(connection: Connection, runs: Collection[uuid.UUID]) -> dict[uuid.UUID, int]:
+    """Return how many runs are directly below each of these runs; absent: none."""
+    if not runs:
+        return {}
+    rows = await sqlfile.load("lineage/runs")["child_counts"].many(connection, ids=list(runs))
+    return {row[0]: row[1] for row in rows}
 
 
 async def open_runs(

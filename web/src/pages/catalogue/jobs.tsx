@@ -3,7 +3,7 @@ import { get } from "../../api/client.ts";
 import { remember, useAsk } from "../../api/queries.ts";
 import { useTroubles } from "../../api/troubles.ts";
 import type { JobNode } from "../../api/types.ts";
-import { duration, plural, shortNamespace } from "../../format.ts";
+import { duration, shortNamespace } from "../../format.ts";
 import { distinguish } from "../../names.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Empty } from "../../parts/message.tsx";
@@ -13,11 +13,13 @@ import { State } from "../../parts/state.tsx";
 import { runState } from "../../run-state.ts";
 import { Trouble } from "../incidents/trouble.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
+import { toggled, TreeName } from "../../parts/tree-name.tsx";
+import { type TreeRow, withChildren } from "../../parts/tree-rows.ts";
 import { When } from "../../parts/when.tsx";
 import { Bulk } from "./bulk.tsx";
-import { type JobRow, useChildren, withChildren } from "./folded-jobs.ts";
 import { FacetList, Narrow } from "./narrow.tsx";
 import { areJobsFolded, jobsPage, narrowedJobs } from "./questions.ts";
+import { useJobChildren } from "./use-children.ts";
 import { useList } from "./use-list.ts";
 
 const NONE: ReadonlySet<string> = new Set();
@@ -43,36 +45,36 @@ export function Jobs() {
   const troubles = useTroubles(list.data !== undefined);
   const openKey = open.join("\n");
   const toggle = useCallback(
-    (id: string) => {
-      const now = openKey ? openKey.split("\n") : [];
-      const next = now.includes(id) ? now.filter((one) => one !== id) : [...now, id];
-      change({ open: next.length ? next : undefined });
-    },
+    (id: string) => change({ open: toggled(openKey ? openKey.split("\n") : [], id) }),
     [openKey, change],
   );
-  const below = useChildren(isFolded ? open : CLOSED);
+  const below = useJobChildren(isFolded ? open : CLOSED);
   const counts = list.data?.children;
   const shown = useMemo(
-    () => (rows ? withChildren({ jobs: rows, children: isFolded ? (counts ?? {}) : {} }, below) : []),
+    () => (rows ? withChildren({ rows, children: isFolded ? (counts ?? {}) : {} }, below) : []),
     [rows, counts, below, isFolded],
   );
-  const names = useMemo(() => distinguish(shown.map(({ job }) => job)), [shown]);
-  const columns = useMemo<Column<JobRow>[]>(
+  const names = useMemo(() => distinguish(shown.map(({ item: job }) => job)), [shown]);
+  const columns = useMemo<Column<TreeRow<JobNode>>[]>(
     () => [
       {
         id: "name",
         header: "Name",
         wide: true,
         sort: "name",
-        value: ({ job }) => job.name,
-        cell: (row) => <Name row={row} label={names.get(row.job.id)} toggle={toggle} />,
+        value: ({ item: job }) => job.name,
+        cell: (row) => (
+          <TreeName row={row} noun="job" name={names.get(row.item.id) ?? row.item.name} toggle={toggle}>
+            <NodeLink id={row.item.id} label={names.get(row.item.id)} />
+          </TreeName>
+        ),
       },
       {
         id: "namespace",
         header: "Namespace",
         minor: true,
-        value: ({ job }) => job.namespace,
-        cell: ({ job }) => (
+        value: ({ item: job }) => job.namespace,
+        cell: ({ item: job }) => (
           <span className="name soft" title={job.namespace}>
             {shortNamespace(job.namespace)}
           </span>
@@ -82,21 +84,21 @@ export function Jobs() {
         id: "parent",
         header: "Part of",
         minor: true,
-        value: ({ job }) => job.parent,
-        cell: ({ job }) => (job.parent ? <NodeLink id={job.parent} /> : <span className="soft">–</span>),
+        value: ({ item: job }) => job.parent,
+        cell: ({ item: job }) => (job.parent ? <NodeLink id={job.parent} /> : <span className="soft">–</span>),
       },
       {
         id: "tags",
         header: "Tags",
         minor: true,
-        value: ({ job }) => job.tags.join(" "),
-        cell: ({ job }) => <Tags tags={job.tags} />,
+        value: ({ item: job }) => job.tags.join(" "),
+        cell: ({ item: job }) => <Tags tags={job.tags} />,
       },
       {
         id: "state",
         header: "Last run",
-        value: ({ job }) => job.last_run && runState(job.last_run),
-        cell: ({ job }) =>
+        value: ({ item: job }) => job.last_run && runState(job.last_run),
+        cell: ({ item: job }) =>
           job.last_run ? <State state={runState(job.last_run)} /> : <span className="soft">no run yet</span>,
       },
       {
@@ -104,22 +106,22 @@ export function Jobs() {
         header: "Took",
         number: true,
         minor: true,
-        value: ({ job }) => job.last_run?.duration_ms,
-        cell: ({ job }) => duration(job.last_run?.duration_ms ?? null),
+        value: ({ item: job }) => job.last_run?.duration_ms,
+        cell: ({ item: job }) => duration(job.last_run?.duration_ms ?? null),
       },
       {
         id: "now",
         header: "Now",
-        value: ({ job }) => troubles.get(job.id)?.kind ?? null,
-        cell: ({ job }) => <Trouble of={job.id} among={troubles} />,
+        value: ({ item: job }) => troubles.get(job.id)?.kind ?? null,
+        cell: ({ item: job }) => <Trouble of={job.id} among={troubles} />,
       },
       {
         id: "updated",
         header: "Last event",
         number: true,
         sort: "updated",
-        value: ({ job }) => job.updated_at,
-        cell: ({ job }) => <When at={job.updated_at} />,
+        value: ({ item: job }) => job.updated_at,
+        cell: ({ item: job }) => <When at={job.updated_at} />,
       },
     ],
     [names, troubles, toggle],
@@ -133,7 +135,7 @@ export function Jobs() {
             label="Jobs"
             columns={columns}
             rows={shown}
-            keyOf={({ job }) => job.id}
+            keyOf={({ item: job }) => job.id}
             pageRows={rows?.length}
             total={total}
             state={search}
@@ -142,7 +144,7 @@ export function Jobs() {
             onTick={setTicked}
             all={async () => {
               const all = await get("/api/v2/jobs", { query: { ...narrowed, parent: undefined, limit: 10_000 } });
-              return withChildren({ jobs: all.jobs as JobNode[], children: {} }, new Map());
+              return withChildren({ rows: all.jobs as JobNode[], children: {} }, new Map());
             }}
             empty={<Empty title="No job is like this">Take a word or a facet away.</Empty>}
           >
@@ -160,33 +162,12 @@ export function Jobs() {
             )}
             <Bulk
               kind="jobs"
-              chosen={shown.flatMap(({ job }) => (ticked.has(job.id) ? [job] : []))}
+              chosen={shown.flatMap(({ item: job }) => (ticked.has(job.id) ? [job] : []))}
               clear={() => setTicked(NONE)}
             />
           </Table>
         )}
       </Answered>
     </div>
-  );
-}
-
-function Name({ row, label, toggle }: { row: JobRow; label: string | undefined; toggle(id: string): void }) {
-  const { job, depth, children, isOpen } = row;
-  return (
-    <span className="tree-name" style={{ paddingInlineStart: depth * 20 }}>
-      <NodeLink id={job.id} label={label} />
-      {children > 0 && (
-        <button
-          type="button"
-          className="plain unfold"
-          aria-expanded={isOpen}
-          aria-label={`${isOpen ? "Fold" : "Unfold"} the ${plural(children, "job")} of ${label ?? job.name}`}
-          onClick={() => toggle(job.id)}
-        >
-          {isOpen ? "▾" : "▸"}
-          {children}
-        </button>
-      )}
-    </span>
   );
 }

@@ -28,9 +28,13 @@ export const narrowedJobs = (search: ListSearch) => {
 };
 export const jobsPage = (search: ListSearch) => ({ query: { ...narrowedJobs(search), ...pageOf(search) } });
 
+/** A state or a label is looked for in every run: then a run does not stand for those that are part of it. */
+export const areRunsFolded = ({ fold, state, stalled, label }: ListSearch) =>
+  fold !== "none" && !state && !stalled && !label;
 export const runsPage = (search: ListSearch) => {
   const { state, stalled, label } = search;
-  return { query: { state, label, stalled: stalled ?? false, ...pageOf(search) } };
+  const parent = areRunsFolded(search) ? "none" : undefined;
+  return { query: { state, label, stalled: stalled ?? false, parent, ...pageOf(search) } };
 };
 
 export function askListAhead(kind: string, search: ListSearch) {

@@ -1,34 +1,47 @@
-import { useMemo } from "react";
+import { useCallback, useMemo } from "react";
 import { useAsk } from "../../api/queries.ts";
 import type { Run } from "../../api/types.ts";
 import { distinguish } from "../../names.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Empty } from "../../parts/message.tsx";
-import { Table } from "../../parts/table.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { toggled, TreeName } from "../../parts/tree-name.tsx";
+import { type TreeRow, withChildren } from "../../parts/tree-rows.ts";
 import { runColumns } from "../run/run-columns.tsx";
-import { runsPage } from "./questions.ts";
+import { areRunsFolded, runsPage } from "./questions.ts";
+import { useRunChildren } from "./use-children.ts";
 import { useList } from "./use-list.ts";
 
+const CLOSED: readonly string[] = [];
 const STATES = ["RUNNING", "COMPLETED", "FAILED", "ABORTED"] as const;
 
 export function Runs() {
   const { search, change } = useList();
-  const { state, stalled, label } = search;
+  const { state, stalled, label, open = CLOSED } = search;
+  const isFolded = areRunsFolded(search);
   const list = useAsk("/api/v2/runs", runsPage(search), { keep: true });
   const rows = list.data?.runs;
-  const columns = useMemo(() => {
-    const names = distinguish((rows ?? []).map((run) => ({ id: run.job })));
-    const longest = Math.max(...(rows ?? []).map((run) => run.duration_ms ?? 0), 1);
-    return runColumns(names, longest);
-  }, [rows]);
+  const counts = list.data?.children;
+  const openKey = open.join("\n");
+  const toggle = useCallback(
+    (id: string) => change({ open: toggled(openKey ? openKey.split("\n") : [], id) }),
+    [openKey, change],
+  );
+  const below = useRunChildren(isFolded ? open : CLOSED);
+  const shown = useMemo(
+    () => (rows ? withChildren({ rows, children: isFolded ? (counts ?? {}) : {} }, below) : []),
+    [rows, counts, below, isFolded],
+  );
+  const columns = useMemo(() => columnsOf(shown, toggle), [shown, toggle]);
   return (
     <Answered of={list} lines={10}>
       {({ total }) => (
-        <Table<Run>
+        <Table<TreeRow<Run>>
           label="Runs"
           columns={columns}
-          rows={rows ?? []}
-          keyOf={(run) => `${run.id} ${run.job}`}
+          rows={shown}
+          keyOf={({ item: run, depth }) => `${depth} ${run.id} ${run.job}`}
+          pageRows={rows?.length}
           total={total}
           state={search}
           onState={change}
@@ -77,8 +90,37 @@ export function Runs() {
               stalled
             </button>
           </span>
+          {!state && !stalled && !label && (
+            <button
+              type="button"
+              className="choice"
+              aria-pressed={isFolded}
+              title="A run of a package, a DAG or dbt stands for the runs that are part of it until it is opened"
+              onClick={() => change({ fold: isFolded ? "none" : undefined, open: undefined, page: undefined })}
+            >
+              Fold runs
+            </button>
+          )}
         </Table>
       )}
     </Answered>
   );
+}
+
+/** The columns of any list of runs, of rows that may stand for others. */
+function columnsOf(rows: readonly TreeRow<Run>[], toggle: (id: string) => void): Column<TreeRow<Run>>[] {
+  const names = distinguish(rows.map(({ item }) => ({ id: item.job })));
+  const longest = Math.max(...rows.map(({ item }) => item.duration_ms ?? 0), 1);
+  return runColumns(names, longest).map((column) => ({
+    ...column,
+    value: column.value && ((row) => column.value!(row.item)),
+    cell: (row) =>
+      column.id === "job" ? (
+        <TreeName row={row} noun="run" name={names.get(row.item.job) ?? row.item.job} toggle={toggle}>
+          {column.cell(row.item)}
+        </TreeName>
+      ) : (
+        column.cell(row.item)
+      ),
+  }));
 }

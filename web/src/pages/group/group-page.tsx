@@ -1,5 +1,6 @@
 // A team or a product: what needs it now, what it has, how fresh that is and what it costs, and with whom it exchanges data.
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { useMemo } from "react";
 import type { Answer } from "../../api/client.ts";
 import { useAsk } from "../../api/queries.ts";
 import { useTroubles } from "../../api/troubles.ts";
@@ -10,6 +11,8 @@ import { NodeLink } from "../../parts/node-link.tsx";
 import { Facts, Page, Section } from "../../parts/page.tsx";
 import { State } from "../../parts/state.tsx";
 import { Table } from "../../parts/table.tsx";
+import { toggled, TreeName } from "../../parts/tree-name.tsx";
+import { foldWithin } from "../../parts/tree-rows.ts";
 import { When } from "../../parts/when.tsx";
 import { IncidentLine } from "../incidents/incident-line.tsx";
 import { Trouble } from "../incidents/trouble.tsx";
@@ -17,6 +20,7 @@ import { NeighbourGraph } from "./neighbour-graph.tsx";
 
 export type Group = Answer<"/api/v2/groups">;
 
+const NONE: readonly string[] = [];
 const route = getRouteApi("/groups/$key/$name");
 
 export function GroupPage() {
@@ -88,8 +92,8 @@ function Body({ group, word, name }: { group: Group; word: string; name: string 
           </>
         )}
       </Section>
-      <Owned title="Datasets" rows={group.datasets} total={group.total_datasets} />
-      <Owned title="Jobs" rows={group.jobs} total={group.total_jobs} />
+      <Owned title="Datasets" noun="dataset" rows={group.datasets} total={group.total_datasets} />
+      <Owned title="Jobs" noun="job" rows={group.jobs} total={group.total_jobs} />
     </>
   );
 }
@@ -119,44 +123,64 @@ function Neighbours({ title, word, groups }: { title: string; word: string; grou
   );
 }
 
-function Owned({ title, rows, total }: { title: string; rows: Group["datasets"]; total: number }) {
+interface OwnedProps {
+  title: string;
+  noun: string;
+  rows: Group["datasets"];
+  total: number;
+}
+
+/** Packages and DAGs stand for those of their jobs that carry the tag as well. */
+function Owned({ title, noun, rows, total }: OwnedProps) {
   const troubles = useTroubles();
+  const navigate = useNavigate();
+  const { open = NONE } = route.useSearch();
+  const shown = useMemo(
+    () => foldWithin(rows, (row) => (row.type === "JOB" ? row.parent : null), new Set(open)),
+    [rows, open],
+  );
   if (total === 0) return null;
   const names = distinguish(rows);
+  const toggle = (id: string) =>
+    void navigate({ to: ".", search: (now) => ({ ...now, open: toggled(open, id) }) as never, replace: true });
   return (
     <Section title={title} beside={total > rows.length && `the first ${count(rows.length)} of ${count(total)}`}>
       <Table
         label={title}
-        rows={rows}
-        keyOf={(row) => row.id}
+        rows={shown}
+        keyOf={(row) => row.item.id}
         pageSize={50}
         columns={[
           {
             id: "name",
             header: "Name",
             wide: true,
-            value: (row) => row.name,
-            cell: (row) => <NodeLink id={row.id} label={names.get(row.id)} />,
+            value: (row) => row.item.name,
+            cell: (row) => (
+              <TreeName row={row} noun={noun} name={names.get(row.item.id) ?? row.item.name} toggle={toggle}>
+                <NodeLink id={row.item.id} label={names.get(row.item.id)} />
+              </TreeName>
+            ),
           },
           {
             id: "now",
             header: "Now",
-            value: (row) => troubles.get(row.id)?.kind ?? null,
-            cell: (row) => <Trouble of={row.id} among={troubles} />,
+            value: (row) => troubles.get(row.item.id)?.kind ?? null,
+            cell: (row) => <Trouble of={row.item.id} among={troubles} />,
           },
           {
             id: "owners",
             header: "Owners",
-            value: (row) => (row.owner_names ?? []).join(" "),
-            cell: (row) => (row.owner_names ?? []).join(", ") || <span className="soft">no owner is named</span>,
+            value: (row) => (row.item.owner_names ?? []).join(" "),
+            cell: (row) => (row.item.owner_names ?? []).join(", ") || <span className="soft">no owner is named</span>,
           },
           {
             id: "updated",
             header: "Last event",
             number: true,
             minor: true,
-            value: (row) => row.updated_at,
-            cell: (row) => <When at={row.updated_at} />,
+            value: (row) => row.item.updated_at,
+            cell: (row) => <When at={row.item.updated_at} />,
           },
         ]}
         empty={null}

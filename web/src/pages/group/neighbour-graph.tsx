@@ -7,7 +7,6 @@ import { plural } from "../../format.ts";
 import { useTheme } from "../../theme.ts";
 import type { Group } from "./group-page.tsx";
 
-const NONE: readonly string[] = [];
 const nothing = () => undefined;
 
 export function NeighbourGraph({ group, word, name }: { group: Group; word: string; name: string }) {
@@ -30,7 +29,6 @@ export function NeighbourGraph({ group, word, name }: { group: Group; word: stri
         pinned={null}
         route={null}
         legend={null}
-        opened={NONE}
         theme={theme}
         onSelect={open}
         onField={nothing}

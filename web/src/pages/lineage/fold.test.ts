@@ -79,3 +79,11 @@ test("a folded edge is of some runs only if each that it stands for is", () => {
   expect(shown(true, true)).toEqual([true]);
   expect(shown(true, false)).toEqual([false]);
 });
+
+test("what each of its children is tagged with, a parent that the answer does not hold is", () => {
+  const nodes = answer.nodes.map((node) =>
+    node.id.includes(":p.") ? { ...node, tags: ["team:mart", node.id] } : node,
+  );
+  const folded = foldJobs({ ...answer, nodes } as LineageAnswer, new Set(), false);
+  expect(folded.nodes.at(-1)!.tags).toEqual(["team:mart"]);
+});

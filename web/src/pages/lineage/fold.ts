@@ -86,7 +86,7 @@ function merge(parent: JobNode, children: readonly JobNode[]): JobNode {
   };
 }
 
-/** A parent that the answer does not hold, as its children tell of it. */
+/** A parent that the answer does not hold, as its children tell of it: a tag that each of them has is its own. */
 function standIn(id: string, children: readonly JobNode[]): JobNode {
   const [first] = children;
   const prefix = `job:${first.namespace}:`;
@@ -99,7 +99,7 @@ function standIn(id: string, children: readonly JobNode[]): JobNode {
       name,
       label: name,
       parent: null,
-      tags: [],
+      tags: first.tags.filter((tag) => children.every((child) => child.tags.includes(tag))),
       hop: nearest.hop,
       hidden_upstream: 0,
       hidden_downstream: 0,

@@ -92,3 +92,15 @@ test("a team is a tag, or else the owner; a source is the scheme of the namespac
   expect([...groupNodes(graph, "team", new Set()).inside]).toEqual([["group:team:ana", ["dataset:1", "dataset:2"]]]);
   expect([...groupNodes(graph, "source", new Set()).inside]).toEqual([["group:source:s3", ["dataset:1", "dataset:2"]]]);
 });
+
+test("a package that is folded counts as the jobs it stands for", () => {
+  const folded = { ...node(2, "file", null, true), folded: 3 };
+  const graph = {
+    root: "dataset:0",
+    nodes: [node(0, "s3://a", null, false), node(1, "file", null, true), folded],
+    edges: [],
+    links: [],
+  };
+  const [, group] = groupNodes(graph, "namespace", new Set()).graph.nodes;
+  expect([group.detail, group.folded]).toEqual(["4 jobs", 4]);
+});

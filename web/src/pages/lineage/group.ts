@@ -109,8 +109,10 @@ export function groupNodes(graph: DrawnGraph, by: GroupBy, open: ReadonlySet<str
 }
 
 function groupNode(id: string, by: GroupBy, members: readonly SelectableNode[], within: number): SelectableNode {
-  const datasets = members.filter((node) => node.kind === "dataset").length;
-  const jobs = members.length - datasets;
+  // A package that is folded counts as the jobs it stands for.
+  const total = (some: readonly SelectableNode[]) => some.reduce((sum, node) => sum + Math.max(node.folded, 1), 0);
+  const datasets = total(members.filter((node) => node.kind === "dataset"));
+  const jobs = total(members) - datasets;
   const key = keyOf(members[0], by);
   const sum = (side: "hiddenUpstream" | "hiddenDownstream") => members.reduce((total, node) => total + node[side], 0);
   const states = members.flatMap((node) => (node.state ? [node.state] : []));
@@ -131,7 +133,7 @@ function groupNode(id: string, by: GroupBy, members: readonly SelectableNode[], 
     state: states.sort(bySeriousness)[0] ?? null,
     tint: tints.size === 1 ? [...tints][0] : null,
     note: tints.size === 1 ? members[0].note : null,
-    folded: members.length,
+    folded: datasets + jobs,
     hop: members.reduce((least, node) => (Math.abs(node.hop) < Math.abs(least) ? node.hop : least), members[0].hop),
     hiddenUpstream: sum("hiddenUpstream"),
     hiddenDownstream: sum("hiddenDownstream"),

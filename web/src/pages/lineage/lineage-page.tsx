@@ -266,7 +266,6 @@ export function LineagePage() {
                 route={shown.route}
                 legend={shown.records ? null : (lens?.legend ?? null)}
                 dotted={shown.records ? "guessed, or not followed" : undefined}
-                opened={folded.opened}
                 theme={theme}
                 onSelect={select}
                 onField={pin}

@@ -3,6 +3,8 @@
 select run_id, job_id, external_id, state, first_event_at, last_event_at, started_at, ended_at, parent_run_id, parent_job_id, nominal_start, nominal_end, user_name, statement, heartbeat_ms from runs
 where (%(job_id)s::uuid is null or job_id = %(job_id)s) and (%(state)s::int is null or state = %(state)s) and (%(parent)s::uuid is null or parent_run_id = %(parent)s)
   and (%(label)s::text is null or (run_id, job_id) in (select l.run_id, l.job_id from run_labels l where l.name = %(label)s and l.value = %(value)s))
+  and (not %(top)s or not exists (
+    select 1 from runs p where p.run_id = runs.parent_run_id and p.run_id <> runs.run_id and p.parent_run_id is distinct from runs.run_id))
 order by coalesce(started_at, first_event_at) desc, run_id limit %(limit)s offset %(offset)s
 
 -- name: count :one
@@ -10,6 +12,12 @@ order by coalesce(started_at, first_event_at) desc, run_id limit %(limit)s offse
 select count(*) from runs
 where (%(job_id)s::uuid is null or job_id = %(job_id)s) and (%(state)s::int is null or state = %(state)s) and (%(parent)s::uuid is null or parent_run_id = %(parent)s)
   and (%(label)s::text is null or (run_id, job_id) in (select l.run_id, l.job_id from run_labels l where l.name = %(label)s and l.value = %(value)s))
+  and (not %(top)s or not exists (
+    select 1 from runs p where p.run_id = runs.parent_run_id and p.run_id <> runs.run_id and p.parent_run_id is distinct from runs.run_id))
+
+-- name: child_counts :many
+-- The number of runs directly below each of these runs.
+select parent_run_id, count(*) from runs where parent_run_id = any(%(ids)b::uuid[]) and run_id <> parent_run_id group by parent_run_id
 
 -- name: open :many
 -- Runs that have not ended, those silent for longest first.

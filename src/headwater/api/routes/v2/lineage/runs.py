@@ -28,7 +28,12 @@ async def run_list(
     state: State,
     job: OptionalText = None,
     run_state: Annotated[str | None, QueryParameter(name="state")] = None,
-    parent: OptionalText = None,
+    parent: Annotated[
+        str | None,
+        QueryParameter(
+            max_length=10_000, description="A run's id: the runs below it. `none`: runs that are part of no other."
+        ),
+    ] = None,
     stalled: Flag = False,
     label: OptionalText = None,
     limit: Limit = 50,
