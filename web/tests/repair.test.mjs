@@ -182,7 +182,10 @@ describe("saying and repairing", () => {
       await page.getByRole("button", { name: "Plan the repair" }).click();
       await page.getByRole("button", { name: "Make this plan" }).click();
       await page.getByRole("button", { name: "Apply" }).click();
-      await page.getByText("No run is under way").waitFor();
+      await page.getByText("No worker is connected: start one with").waitFor();
+      await post(server.url, "api/v2/plan-workers", { worker: "test" });
+      await page.reload();
+      await page.getByText("1 worker connected, last seen").waitFor();
       // What a worker does; the page follows by itself.
       const { plans } = await (await fetch(new URL("api/v2/plans?limit=1", server.url))).json();
       const path = `api/v2/plans/${plans[0].id}`;

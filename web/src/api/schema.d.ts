@@ -1028,6 +1028,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/plan-workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** RegisterWorker */
+        post: operations["ApiV2PlanWorkersRegisterWorker"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/plans/{plan}/items/{number}/renew": {
         parameters: {
             query?: never;
@@ -4398,6 +4415,13 @@ export interface components {
             created_at: string;
             created_by: string;
         };
+        /** LivingWorker */
+        LivingWorker: {
+            worker: string;
+            plan?: string | null;
+            /** @default 35 */
+            expires_seconds: number;
+        };
         /** LogPage */
         LogPage: {
             settled: number;
@@ -4603,6 +4627,7 @@ export interface components {
         /** OnePlan */
         OnePlan: {
             plan: components["schemas"]["PlanView"];
+            workers: components["schemas"]["PlanWorker"][];
             unrepairable: {
                 [key: string]: components["schemas"]["Instances"][];
             };
@@ -4843,6 +4868,7 @@ export interface components {
         PlanList: {
             total: number;
             plans: components["schemas"]["PlanView"][];
+            workers: components["schemas"]["PlanWorker"][];
         };
         /** PlanRequest */
         PlanRequest: {
@@ -4891,6 +4917,13 @@ export interface components {
             between: string;
             tz: string;
             opens: string | null;
+        };
+        /** PlanWorker */
+        PlanWorker: {
+            name: string;
+            plan: string | null;
+            /** Format: date-time */
+            seen_at: string;
         };
         /** Planned */
         Planned: {
@@ -5115,6 +5148,10 @@ export interface components {
         RefusedText: {
             text: string;
             why: string;
+        };
+        /** Registered */
+        Registered: {
+            connected: boolean;
         };
         /** Renewal */
         Renewal: {
@@ -7316,6 +7353,7 @@ export type LinkView = components['schemas']['LinkView'];
 export type ListenerList = components['schemas']['ListenerList'];
 export type ListenerRequest = components['schemas']['ListenerRequest'];
 export type ListenerView = components['schemas']['ListenerView'];
+export type LivingWorker = components['schemas']['LivingWorker'];
 export type LogPage = components['schemas']['LogPage'];
 export type LoggedReport = components['schemas']['LoggedReport'];
 export type MarkView = components['schemas']['MarkView'];
@@ -7374,6 +7412,7 @@ export type PlanGroup = components['schemas']['PlanGroup'];
 export type PlanList = components['schemas']['PlanList'];
 export type PlanRequest = components['schemas']['PlanRequest'];
 export type PlanView = components['schemas']['PlanView'];
+export type PlanWorker = components['schemas']['PlanWorker'];
 export type Planned = components['schemas']['Planned'];
 export type PolicyCheck = components['schemas']['PolicyCheck'];
 export type PolicyFile = components['schemas']['PolicyFile'];
@@ -7399,6 +7438,7 @@ export type Recurrence = components['schemas']['Recurrence'];
 export type RecurrenceTotals = components['schemas']['RecurrenceTotals'];
 export type RefusalView = components['schemas']['RefusalView'];
 export type RefusedText = components['schemas']['RefusedText'];
+export type Registered = components['schemas']['Registered'];
 export type Renewal = components['schemas']['Renewal'];
 export type Renewed = components['schemas']['Renewed'];
 export type Repeat = components['schemas']['Repeat'];
@@ -9350,6 +9390,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Work"];
+                };
+            };
+        };
+    };
+    ApiV2PlanWorkersRegisterWorker: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LivingWorker"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Registered"];
                 };
             };
         };

@@ -14,8 +14,10 @@ from headwater.entities.plans.window import Window
 from headwater.entities.time import ranges
 from headwater.entities.time.ordinals import Ordinals
 from headwater.errors import InvalidPlan, NotFound
+from headwater.store import plan_workers as worker_store
 from headwater.store import plans as store
 from headwater.store.database import Connection, Database
+from headwater.store.plan_workers import PlanWorker
 from headwater.store.status import restorable
 
 
@@ -53,8 +55,11 @@ class _PlanRequest(msgspec.Struct):
 
 
 class PlanList(msgspec.Struct, frozen=True):
+    """`workers`: those that are connected. Without any, no applied plan goes on."""
+
     total: int
     plans: list[PlanView]
+    workers: list[PlanWorker]
 
 
 class Instances(msgspec.Struct, frozen=True):
@@ -102,9 +107,10 @@ class ItemView(msgspec.Struct, frozen=True):
 
 
 class OnePlan(msgspec.Struct, frozen=True):
-    """A plan, and a page of its items; of those in one state only, where that is asked."""
+    """A plan, and a page of its items; of those in one state only, where that is asked. `workers`: those that are connected and take its items."""
 
     plan: PlanView
+    workers: list[PlanWorker]
     unrepairable: dict[str, list[Instances]]
     left: list[Instances]
     degraded: list[Instances]
@@ -123,7 +129,8 @@ async def plans(
     async with database.snapshot() as connection:
         rows, total = await store.page(connection, state, incident, limit, offset)
         shown = [_plan_view(row, await store.items(connection, row.id)) for row in rows]
-    return PlanList(total, shown)
+        workers = await worker_store.connected(connection, dt.datetime.now(dt.UTC))
+    return PlanList(total, shown, workers)
 
 
 async def plan(
@@ -140,8 +147,10 @@ async def plan(
         back = [[*inputs.goes_back(item.makes)] if item.action == "restore" else [] for item in page]
         seqs = sorted({seq for each in back for _, _, seq in each})
         versions = {made.seq: made for made in await restorable.stored_versions(connection, seqs)}
+        workers = await worker_store.connected(connection, dt.datetime.now(dt.UTC), id_)
     return OnePlan(
         _plan_view(row, list(items.values())),
+        workers,
         {reason: _instances(held, sets) for reason, sets in found.unrepairable.items()},
         _instances(held, found.left),
         _instances(held, found.degraded),

@@ -151,6 +151,7 @@ def list_plans(
         empty="There are no plans. Create one with `headwater backfill plan`.",
     )  # fmt: skip
     figures.more(len(found["plans"]), found["total"], offset)
+    _print_workers(found["workers"], any(each["state"] == "running" for each in found["plans"]))
 
 
 @backfill.command()
@@ -185,6 +186,7 @@ def show(
     if one["between"]:
         when = f"opens at {output.moment(one['opens'])} UTC" if one["opens"] else "open now"
         output.line(f"only {one['between']} {output.printable(one['tz'])}: {when}")
+    _print_workers(found["workers"], one["state"] == "running")
     _print_unrepaired(found)
     if found["items"]:
         output.line()
@@ -206,6 +208,16 @@ def show(
             styles={1: _STATES},
         )
         _show_restores([one for each in found["items"] for one in each["restores"]], 0)
+
+
+def _print_workers(workers: list[Any], waited_for: bool) -> None:
+    """Print how many workers are connected; that there is none, if a plan waits for one."""
+    if workers:
+        count = "1 worker is connected" if len(workers) == 1 else f"{len(workers):,} workers are connected"
+        last = max(each["seen_at"] for each in workers)
+        output.line(f"{count}, last seen {output.moment(last)} UTC", "dim")
+    elif waited_for:
+        output.line("no worker is connected: start one with `headwater backfill work`", "yellow")
 
 
 @backfill.command()

@@ -113,6 +113,7 @@ def apply(
       headwater backfill apply 0199f3c2-… --packages packages --run-command 'headwater run --master local[2]'
     """
     from headwater.runner.backfill import Worker
+    from headwater.runner.heartbeat import heartbeat
     from headwater.runner.plans import PlanOnServer
 
     executors = executors_of(packages, airflow, spark_submit, columns, run_command, logs, url)
@@ -123,11 +124,10 @@ def apply(
     progress = plan.progress()
     if progress.state not in {"running", "done", "cancelled"}:
         plan.apply()
+    name = worker or default_name()
     with progress_printer(plan, progress, json) as on_event:
-        working = Worker(
-            plan, executors, name=worker or default_name(), parallel=parallel, lease=lease, on_event=on_event
-        )
-        with stop_on_signals(working):
+        working = Worker(plan, executors, name=name, parallel=parallel, lease=lease, on_event=on_event)
+        with heartbeat(server.address(url), name, progress.id, server.key(url)), stop_on_signals(working):
             ended = working.run_items()
     raise typer.Exit(_print_outcome(url, id, ended, json))
 

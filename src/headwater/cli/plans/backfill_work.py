@@ -63,6 +63,7 @@ def run_applied_plans(
     """
     from headwater.runner.backfill import Worker
     from headwater.runner.every_plan import EveryPlan
+    from headwater.runner.heartbeat import heartbeat
     from headwater.runner.plans import PlanOnServer
 
     executors = executors_of(packages, airflow, spark_submit, columns, run_command, logs, url)
@@ -93,5 +94,5 @@ def run_applied_plans(
     working = EveryPlan(running, worker_of, on_event=print_event, on_error=print_error)
     if not json:
         output.line(f"{name} takes items of every applied plan; Ctrl-C ends it", "dim")
-    with stop_on_signals(working):
+    with heartbeat(server.address(url), name, api_key=server.key(url)), stop_on_signals(working):
         working.run(once=once)

@@ -9,6 +9,7 @@ import { State } from "../../parts/state.tsx";
 import { Refused } from "../../parts/refused.tsx";
 import { Progress } from "../plans/progress.tsx";
 import { Steer } from "../plans/steer.tsx";
+import { WORKERS_EVERY, workersOf } from "../plans/workers.tsx";
 
 type One = Answer<"/api/v2/incidents/{incident}">;
 
@@ -90,10 +91,10 @@ export function VerdictRepair({ incident }: { incident: One["incident"] }) {
 
 /** The plans made for this incident, steered and followed where it is read. */
 function Plans({ incident }: { incident: string }) {
-  const list = useAsk("/api/v2/plans", { query: { incident, limit: 20 } });
+  const list = useAsk("/api/v2/plans", { query: { incident, limit: 20 } }, { every: WORKERS_EVERY });
   return (
     <Answered of={list} lines={1}>
-      {({ plans, total }) => (
+      {({ plans, total, workers }) => (
         <>
           {plans.map((plan) => (
             <div className="range" key={plan.id} role="region" aria-label={`Plan ${plan.id.slice(0, 8)}`}>
@@ -103,7 +104,7 @@ function Plans({ incident }: { incident: string }) {
                   Its runs one by one
                 </Link>
               </p>
-              <Steer plan={plan} />
+              <Steer plan={plan} workers={workersOf(workers, plan.id)} />
             </div>
           ))}
           {total > plans.length && <p className="soft">and {plural(total - plans.length, "older plan")}</p>}

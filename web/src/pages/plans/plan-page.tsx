@@ -12,6 +12,7 @@ import { PAGE } from "../../search-params.ts";
 import { When } from "../../parts/when.tsx";
 import { Progress } from "./progress.tsx";
 import { Steer } from "./steer.tsx";
+import { WORKERS_EVERY } from "./workers.tsx";
 
 const route = getRouteApi("/plans/$id");
 
@@ -21,16 +22,16 @@ export function PlanPage() {
   const one = useAsk(
     "/api/v2/plans/{plan}",
     { path: { plan: id }, query: { limit: PAGE, offset: (page - 1) * PAGE } },
-    { keep: true },
+    { keep: true, every: WORKERS_EVERY },
   );
   return (
     <Page title={one.data?.plan.reason || "Plan"} lede={one.data && <State state={one.data.plan.state} />}>
       <Answered of={one} lines={8}>
-        {({ plan, items, left, unrepairable }) => (
+        {({ plan, workers, items, left, unrepairable }) => (
           <>
             <Section title="Progress">
               <Progress plan={plan} />
-              <Steer plan={plan} />
+              <Steer plan={plan} workers={workers} />
               <Facts
                 facts={[
                   ["Made", <When key="c" at={plan.created_at} full />],

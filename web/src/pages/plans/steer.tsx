@@ -1,12 +1,13 @@
-// What a reader with the role write may do with a plan in its state, and what it waits for.
+// What a reader with the role write may do with a plan in its state, and who runs it.
 import { useMe, useSend } from "../../api/queries.ts";
 import type { Answer } from "../../api/client.ts";
-import { Command } from "../../parts/message.tsx";
 import { Refused } from "../../parts/refused.tsx";
+import { Workers } from "./workers.tsx";
 
-export type PlanView = Answer<"/api/v2/plans/{plan}">["plan"];
+type OnePlan = Answer<"/api/v2/plans/{plan}">;
+export type PlanView = OnePlan["plan"];
 
-export function Steer({ plan }: { plan: PlanView }) {
+export function Steer({ plan, workers }: { plan: PlanView; workers: OnePlan["workers"] }) {
   const me = useMe();
   const apply = useSend("post", "/api/v2/plans/{plan}/apply");
   const pause = useSend("post", "/api/v2/plans/{plan}/pause");
@@ -15,7 +16,6 @@ export function Steer({ plan }: { plan: PlanView }) {
   const cancel = useSend("post", "/api/v2/plans/{plan}/cancel");
   const given = { path: { plan: plan.id } };
   const may = me.data?.role === "write" || me.data?.role === "admin";
-  const waits = plan.state === "running" && plan.running === 0 && plan.waiting > 0;
   return (
     <>
       {may && (
@@ -48,11 +48,8 @@ export function Steer({ plan }: { plan: PlanView }) {
         </div>
       )}
       {me.data && !may && <p className="soft">You may read. To steer a plan, ask for the role write.</p>}
-      {waits && (
-        <p className="notice-line" role="status">
-          No run is under way. If no worker is connected, start one:{" "}
-          <Command text="headwater backfill work --packages packages" />
-        </p>
+      {!["done", "cancelled"].includes(plan.state) && (
+        <Workers workers={workers} waitedFor={plan.state === "running"} />
       )}
       <Refused error={apply.error ?? pause.error ?? resume.error ?? retry.error ?? cancel.error} />
     </>

@@ -11,7 +11,7 @@ from headwater.answer.plans import impact, plans
 from headwater.api.authors import As, author
 from headwater.api.routes.v2.parameters import Limit, Offset, id_of, numbered
 from headwater.intake.plans import plans as planning
-from headwater.intake.plans import work
+from headwater.intake.plans import work, workers
 
 Plan = Annotated[str, PathParameter(description="The plan's id.")]
 Number = Annotated[str, PathParameter(description="The item's number, from 0 on.")]
@@ -29,6 +29,20 @@ class WantedWork(msgspec.Struct, forbid_unknown_fields=True):
     producers: list[str] | None = None
     actions: list[Literal["restore", "rerun", "manual"]] | None = None
     numbers: Annotated[list[Annotated[int, msgspec.Meta(ge=0, lt=2**31)]], msgspec.Meta(max_length=1000)] | None = None
+
+
+class LivingWorker(msgspec.Struct, forbid_unknown_fields=True):
+    """`plan`: it takes items of this plan only. `expires_seconds`: it counts as gone then, unless it registers again; 0: it ends now."""
+
+    worker: Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
+    plan: str | None = None
+    expires_seconds: Annotated[float, msgspec.Meta(ge=0, le=86_400)] = 35.0
+
+
+class Registered(msgspec.Struct):
+    """`connected`: whether the worker counts as connected now."""
+
+    connected: bool
 
 
 class Renewal(msgspec.Struct, forbid_unknown_fields=True):
@@ -141,6 +155,14 @@ async def take_items(state: State, plan: Plan, data: JSONBody[WantedWork]) -> wo
     )
 
 
+@post("/plan-workers", status_code=200, opt={"role": "write", "audit": False})
+async def register_worker(state: State, data: JSONBody[LivingWorker]) -> Registered:
+    """Register a worker of plans as connected, for some seconds; or take it off."""
+    plan = id_of(data.plan, "plan") if data.plan is not None else None
+    await workers.register(state.database, data.worker, plan, data.expires_seconds)
+    return Registered(data.expires_seconds > 0)
+
+
 @post("/plans/{plan:str}/items/{number:str}/renew", status_code=200, opt={"role": "write", "audit": False})
 async def renew_item(state: State, plan: Plan, number: Number, data: JSONBody[Renewal]) -> Renewed:
     """Renew the lease of an item."""
@@ -186,6 +208,7 @@ handlers = (
     retry_plan,
     cancel_plan,
     take_items,
+    register_worker,
     renew_item,
     end_item,
     get_impact,

@@ -1,0 +1,125 @@
+// The graph by hand: another start, direct and indirect columns, the words of an edge, the map, the whole screen, lenses, the zone of times.
+import assert from "node:assert/strict";
+import { after, before, describe } from "node:test";
+import { openBrowser, pageTests, settled } from "./browser.mjs";
+import { bare, CLEAN, lineage } from "./every-page.mjs";
+import { serve } from "./server.mjs";
+
+let browser;
+let server;
+before(async () => {
+  browser = await openBrowser();
+  server = await serve();
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+const onPage = pageTests(() => ({ browser, server }));
+const root = (page) => page.locator(".card.is-root").getAttribute("data-card");
+const rooted = (page, id) =>
+  page.waitForFunction((id) => document.querySelector(".card.is-root")?.dataset.card === id, id);
+
+describe("the graph by hand", () => {
+  onPage("starts elsewhere by a double click and by Shift Enter, and back by the browser", async (page, open) => {
+    await open(lineage(CLEAN, "?depth=1"));
+    await settled(page);
+    const other = page.locator(".card:not(.is-root)").first();
+    const id = await other.getAttribute("data-card");
+    await other.dblclick({ position: { x: 60, y: 20 } });
+    await rooted(page, id);
+    await page.goBack();
+    await rooted(page, CLEAN);
+    await settled(page);
+    await page.locator(".graph").focus();
+    await page.keyboard.press("ArrowLeft");
+    const reached = await page.locator(".card.is-current").getAttribute("data-card");
+    await page.keyboard.press("Shift+Enter");
+    await rooted(page, reached);
+    assert.notEqual(await root(page), CLEAN);
+  });
+
+  onPage("draws direct edges of columns, and indirect ones by a switch that the address keeps", async (page, open) => {
+    await open(lineage(CLEAN, "?depth=2&columns=true"));
+    await settled(page);
+    const legend = page.locator(".legend");
+    assert.doesNotMatch(await legend.innerText(), /indirect/);
+    await page.getByRole("switch", { name: "Indirect" }).press("Space");
+    await page.waitForURL(/indirect=true/);
+    await legend.getByText("indirect (filter, join)").waitFor();
+    await page.reload();
+    await legend.getByText("indirect (filter, join)").waitFor();
+  });
+
+  onPage("says of a column's edge how the value is made", async (page, open) => {
+    await open(lineage(CLEAN, "?depth=1&columns=true"));
+    await settled(page);
+    const box = await page.locator(".graph").boundingBox();
+    let said = "";
+    for (let y = box.y + 30; y < box.y + box.height - 30 && !said; y += 7)
+      for (let x = box.x + 40; x < box.x + box.width - 40 && !said; x += 60) {
+        await page.mouse.move(x, y);
+        const label = await page.locator(".far-label").allInnerTexts();
+        if (/identity|unchanged|transformation|aggregat|as it is|direct/i.test(label.join())) said = label.join();
+      }
+    assert.match(said, /→/);
+  });
+
+  onPage("has a map whose click moves the view, and takes the whole screen", async (page, open) => {
+    await open(lineage("dataset:grid:grid.d0_0", "?depth=9"));
+    await settled(page);
+    await page.keyboard.press("f");
+    const x = (view) => Number(view.split(" ")[0]);
+    const was = await settled(page);
+    const map = await page.locator(".minimap").boundingBox();
+    await page.mouse.click(map.x + map.width - 12, map.y + map.height / 2);
+    assert.ok(x(await settled(page)) < x(was), "the right end comes into the middle");
+    await page.getByRole("button", { name: "Full screen" }).click();
+    await page.waitForFunction(() => document.fullscreenElement !== null);
+    // Notices and details come along.
+    assert.match(await page.evaluate(() => document.fullscreenElement.className), /lineage|stage/);
+    await page.evaluate(() => document.exitFullscreen());
+  });
+
+  for (const [lens, word] of [
+    ["Last run", "completed"],
+    ["Freshness", "on time"],
+    ["Usage", "read"],
+    ["Tags", "no tag"],
+    ["Namespaces", "file"],
+  ])
+    onPage(`has the lens ${lens}, with words beside its colours, in the address`, async (page, open) => {
+      await open(lineage(CLEAN, "?depth=1"));
+      await settled(page);
+      await page.getByRole("combobox", { name: "Lens" }).click();
+      await page.getByRole("option", { name: lens, exact: true }).click();
+      await page.waitForURL(/lens=/);
+      const legend = page.locator(".legend");
+      await page.waitForFunction(() => document.querySelector(".legend .swatch"));
+      assert.ok((await legend.innerText()).toLowerCase().includes(word), await legend.innerText());
+    });
+
+  for (const by of ["source", "team", "product", "tag", "owner", "parent"])
+    onPage(`groups by ${by}, and no node goes without a count`, async (page, open) => {
+      await open(lineage("dataset:postgres://site:5432:site.public.clicks", "?depth=9&fold=none"));
+      await settled(page);
+      const all = Number(await page.locator(".graph").getAttribute("data-nodes"));
+      await open(lineage("dataset:postgres://site:5432:site.public.clicks", `?depth=9&fold=none&group=${by}`));
+      await settled(page);
+      await page.keyboard.press("f");
+      await settled(page);
+      const shown = Number(await page.locator(".graph").getAttribute("data-nodes"));
+      const folded = await page.$$eval(".fold", (some) => some.map((one) => Number(one.textContent.slice(1))));
+      assert.equal(folded.reduce((sum, n) => sum + n, 0) + shown - folded.length, all);
+    });
+
+  onPage("shows times in the zone that the address says", async (page, open) => {
+    await open(`jobs/${bare("job:shop:load-orders")}`);
+    await page.getByRole("link", { name: "UTC", exact: true }).click();
+    await page.waitForURL(/zone=local/);
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Catalogue" }).click();
+    await page.waitForURL(/catalogue.*zone=local/);
+    await page.getByRole("link", { name: "Local", exact: true }).click();
+    await page.waitForFunction(() => !location.search.includes("zone"));
+  });
+});
