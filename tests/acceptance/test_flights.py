@@ -122,7 +122,9 @@ def test_every_schedule_is_filled_by_its_package(demo: Demo) -> None:
         found = json.loads(ask(demo.url, f"/api/v2/entities/{entity}"))
         assert found["entity"]["produced_by"][0]["job"].startswith("package:"), entity
         # Of three reference tables none is the one of this name.
-        assert [home["basis"] for home in found["homes"]] == ([] if entity == "reference" else ["package"]), entity
+        assert [home["basis"] for home in found["entity"]["homes"]] == ([] if entity == "reference" else ["package"]), (
+            entity
+        )
     days = json.loads(ask(demo.url, "/api/v2/entities/weather/status", {"instances": ["2013-03-10", "2013-11-03"]}))
     assert days["counts"] == {"completed": 48}, "23 hours and 25"
     assert "yes: it may be used" in demo.run("status", "weekly_traffic@2013-W10").stdout

@@ -18,6 +18,9 @@ interface Candidate {
 /** The part of a node id that names it, without its kind. */
 export const bareName = (id: string) => id.replace(/^[a-z]+:/, "");
 
+/** The scheme of a namespace, or what stands for it: `s3` of `s3://bucket`, `file` of `file`. */
+export const platformOf = (namespace: string) => namespace.split(":", 1)[0];
+
 /**
  * Returns a label for each node: its last segment, with as many segments before it as set it apart from the other nodes
  * of its kind. Names that are equal to their beginnings keep their whole name.

@@ -90,6 +90,7 @@ export const catalogue = (raw: Raw) =>
 export const LENSES = [
   "state",
   "incidents",
+  "validity",
   "freshness",
   "usage",
   "cost",
@@ -105,8 +106,31 @@ export type Lens = (typeof LENSES)[number];
 export const GROUPS = ["namespace", "source", "team", "product", "tag", "owner", "parent"] as const;
 export type GroupBy = (typeof GROUPS)[number];
 
+export const ORIGINS = ["observed", "declared", "parsed_sql", "manual"] as const;
+export const RUN_STATES = ["completed", "failed", "aborted", "running"] as const;
+export const RECURRENCES = ["recurring", "ad_hoc", "one_off"] as const;
+
+/** What alone is drawn of a graph. Of several values of a key a node needs one; one that ends with `*` is a beginning. */
+export const only = (raw: Raw) =>
+  some({
+    namespace: texts(raw.namespace),
+    platform: texts(raw.platform),
+    tag: texts(raw.tag),
+    owner: texts(raw.owner),
+    type: oneOf(raw.type, "dataset", "job"),
+    /** Of jobs: the state of the last run. */
+    state: oneOf(raw.state, ...RUN_STATES),
+    origin: oneOf(raw.origin, ...ORIGINS),
+    /** Edges that were seen since. */
+    seen: time(raw.seen),
+    /** Jobs that are left out, by how they recur. */
+    hide: texts(raw.hide)?.filter((one) => (RECURRENCES as readonly string[]).includes(one)),
+  });
+export type Only = ReturnType<typeof only>;
+
 export const lineage = (raw: Raw) =>
   some({
+    ...only(raw),
     depth: number(raw.depth, 0, MAX_DEPTH),
     direction: oneOf<Direction>(raw.direction, "upstream", "downstream"),
     columns: flag(raw.columns),

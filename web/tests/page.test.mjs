@@ -423,6 +423,34 @@ describe("the graph", () => {
     await page.getByText(/1 node of \d+ found/).waitFor();
   });
 
+  onPage("filters: what is left out is counted, ways through it stay, all in the address", async (page, open) => {
+    await open(lineage(CLEAN, "?depth=3"));
+    await settled(page);
+    const nodes = async () => Number(await page.locator(".graph").getAttribute("data-nodes"));
+    const all = await nodes();
+    await page.getByRole("button", { name: "Filter", exact: true }).click();
+    await page.getByLabel("Kind").selectOption("dataset");
+    await page.getByRole("button", { name: "Filter", exact: true }).last().click();
+    const notice = page.getByText(/\d+ nodes left out by filters/);
+    await notice.waitFor();
+    await settled(page);
+    assert.match(page.url(), /[?&]type=dataset/);
+    const left = Number(/(\d+) nodes/.exec(await notice.textContent())[1]);
+    assert.ok(left > 0 && (await nodes()) < all);
+    assert.ok((await page.locator(".lineage-head .count").textContent()).includes("edge"));
+    // A shared link shows the same.
+    await page.reload();
+    await settled(page);
+    await page.getByRole("button", { name: "1 filter" }).waitFor();
+    await page.getByRole("button", { name: "Remove the filters" }).click();
+    await settled(page);
+    await page.waitForFunction((n) => Number(document.querySelector(".graph")?.dataset.nodes) === n, all);
+    assert.doesNotMatch(page.url(), /type=/);
+    await page.getByLabel("Find in the graph").fill("after:soon");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").getByText("after:soon is not a time").waitFor();
+  });
+
   onPage("by keys alone: along the edges, into the details, to the table and back", async (page, open) => {
     await open(lineage(CLEAN, "?depth=1"));
     await settled(page);
@@ -469,6 +497,13 @@ describe("saved views", () => {
     await page.getByRole("button", { name: /^Saved as clean flights/ }).waitFor();
     await open("");
     await page.getByRole("link", { name: "clean flights, last runs" }).click();
+    await settled(page);
+    assert.deepEqual(search(page), { depth: "1", lens: "state" });
+    // The palette finds it, too.
+    await open("");
+    await page.getByRole("button", { name: /^Search/ }).click();
+    await page.getByRole("combobox").fill("last runs");
+    await page.getByRole("option", { name: "clean flights, last runs saved view" }).click();
     await settled(page);
     assert.deepEqual(search(page), { depth: "1", lens: "state" });
     await page.getByRole("button", { name: /^Saved as clean flights/ }).click();

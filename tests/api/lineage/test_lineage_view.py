@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from tests.api.lineage.test_lineage import ask, chain, send
-from tests.events import columns, dataset, facet, parent, run_event
+from tests.events import columns, dataset, facet, parent, run_event, schema
 
 from headwater.store.database import Database
 
@@ -42,6 +42,32 @@ def test_what_does_not_pass_is_a_bridge(client: Any) -> None:
     both = ask(client, "dataset:file:/out", namespace=["fi*", "db"])
     assert edges(both) == {("/in", "t"): (1, 1), ("t", "/out"): (1, 1)}
     assert edges(ask(client, "dataset:file:/out", namespace="oth*")) == {("b", "/out"): (1, 0)}
+
+
+def test_by_platform_owner_and_the_tag_of_a_column(client: Any) -> None:
+    owned = facet(owners=[{"name": "team:ana", "type": "MAINTAINER"}])
+    tagged = facet(tags=[{"key": "pii", "value": "true", "source": "x", "field": "email"}])
+    send(
+        client,
+        run_event(
+            "COMPLETE", 1, "a", [dataset("in", "s3://lake", ownership=owned)], [dataset("t", "postgres://db:5432")]
+        ),
+        run_event(
+            "COMPLETE",
+            2,
+            "b",
+            [dataset("t", "postgres://db:5432", tags=tagged, **schema("id", "email"))],
+            ["/out"],
+        ),
+        run_event("COMPLETE", 3, "c", ["/out"], [dataset("/top", ownership=owned)], job_facets={"ownership": owned}),
+    )
+    end = "dataset:file:/top"
+    assert names(ask(client, end, platform="s3")) == {"in", "/top"}
+    assert names(ask(client, end, platform=["s3", "post*"])) == {"in", "t", "/top"}
+    assert edges(ask(client, end, owner="team:ana")) == {("in", "c"): (1, 4), ("c", "/top"): (1, 0)}
+    assert names(ask(client, end, owner="team:*", type="dataset")) == {"in", "/top"}
+    assert names(ask(client, end, tag="pii*")) == {"t", "/top"}
+    assert names(ask(client, end, platform="nothing")) == {"/top"}
 
 
 def test_filters_of_jobs_let_datasets_be(client: Any) -> None:

@@ -64,7 +64,10 @@ class World:
         return [(one["entity"], one["basis"]) for one in found]
 
     def homes(self, entity: str) -> list[tuple[str, str]]:
-        return [(one["dataset"].rpartition(":")[2], one["basis"]) for one in self.ask(f"entities/{entity}")["homes"]]
+        return [
+            (one["dataset"].rpartition(":")[2], one["basis"])
+            for one in self.ask(f"entities/{entity}")["entity"]["homes"]
+        ]
 
 
 @pytest.fixture

@@ -3676,6 +3676,7 @@ export interface components {
             produced_by: components["schemas"]["ProducerView"][];
             latest: string | null;
             wrong: number;
+            homes: components["schemas"]["Home"][];
         };
         /** EqualAspect */
         EqualAspect: {
@@ -4606,7 +4607,6 @@ export interface components {
             };
             needs: components["schemas"]["LinkView"][];
             needed_by: components["schemas"]["LinkView"][];
-            homes: components["schemas"]["Home"][];
         };
         /** OneIncident */
         OneIncident: {
@@ -7664,6 +7664,10 @@ export interface operations {
                 group?: string | null;
                 /** @description Repeatable; one match is enough. */
                 hide?: string[] | null;
+                /** @description Repeatable; one match is enough. */
+                platform?: string[] | null;
+                /** @description Repeatable; one match is enough. */
+                owner?: string[] | null;
                 /** @description Draw more than so many nodes that are alike as one; 0: never. Not with a filter. */
                 bundle?: number;
                 /** @description Bundles whose members are nodes of their own. */

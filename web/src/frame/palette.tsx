@@ -1,4 +1,4 @@
-// One palette for everything: datasets, jobs and columns by their words, pages by their names. All hits can be reached.
+// One palette for everything: datasets, jobs and columns by their words, saved views and pages by their names. All hits can be reached.
 import { Modal } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
@@ -8,6 +8,7 @@ import type { SearchResult } from "../api/types.ts";
 import { plural, shortNamespace } from "../format.ts";
 import { bareName, distinguish } from "../names.ts";
 import { KindMark } from "../parts/node-link.tsx";
+import { useViews } from "./use-views.ts";
 
 const PAGES: readonly [word: string, path: string][] = [
   ["Home", "/"],
@@ -48,6 +49,8 @@ export function Palette({ onClose }: { onClose(): void }) {
   const results = useMemo(() => (settled ? (search.data?.results ?? []) : []), [settled, search.data]);
   const schedules = settled ? (search.data?.schedules ?? []) : [];
   const names = useMemo(() => distinguish(results), [results]);
+  const { views: saved } = useViews();
+  const views = saved.filter(({ name }) => settled !== "" && name.toLowerCase().includes(settled.toLowerCase()));
   const pages = PAGES.filter(([word]) => !settled || word.toLowerCase().includes(settled.toLowerCase()));
   const total = search.data?.total ?? 0;
   useEffect(() => {
@@ -70,8 +73,17 @@ export function Palette({ onClose }: { onClose(): void }) {
         void navigate({ to: "/schedules/$entity", params: { entity } });
       },
     })),
+    ...views.map(({ keep, address }) => ({
+      key: `${keep} ${address}`,
+      // As its link on the home page does: the address stays as it was saved.
+      open: () => location.assign(new URL(address, document.baseURI)),
+    })),
     ...pages.map(([word, path]) => ({ key: word, open: () => go(path) })),
   ];
+  // Where the last three lists begin among the options.
+  const firstPage = options.length - pages.length;
+  const firstView = firstPage - views.length;
+  const firstSchedule = firstView - schedules.length;
   const go = (path: string) => {
     onClose();
     void navigate({ to: path as "/" });
@@ -150,7 +162,7 @@ export function Palette({ onClose }: { onClose(): void }) {
             </div>
           )}
           {schedules.map(({ entity, description }, i) => (
-            <div key={entity} {...option(options.length - pages.length - schedules.length + i)}>
+            <div key={entity} {...option(firstSchedule + i)}>
               <span />
               <span className="hit-text">
                 {entity} <small className="name">{description}</small>
@@ -158,16 +170,20 @@ export function Palette({ onClose }: { onClose(): void }) {
               <span className="why">schedule</span>
             </div>
           ))}
-          {pages.map(([word], i) => {
-            const index = options.length - pages.length + i;
-            return (
-              <div key={word} {...option(index)}>
-                <span />
-                <span className="hit-text">{word}</span>
-                <span className="why">page</span>
-              </div>
-            );
-          })}
+          {views.map(({ name, keep, address }, i) => (
+            <div key={`${keep} ${address}`} {...option(firstView + i)} title={address}>
+              <span />
+              <span className="hit-text">{name}</span>
+              <span className="why">saved view</span>
+            </div>
+          ))}
+          {pages.map(([word], i) => (
+            <div key={word} {...option(firstPage + i)}>
+              <span />
+              <span className="hit-text">{word}</span>
+              <span className="why">page</span>
+            </div>
+          ))}
         </div>
       </div>
     </Modal>

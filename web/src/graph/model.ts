@@ -36,6 +36,8 @@ export interface GraphEdge {
   source: string;
   target: string;
   declared: boolean;
+  /** How it is known, in the words of its source; absent: not known. */
+  origins?: readonly string[];
   /** Only some of the job's latest runs reported it; absent: false. */
   intermittent?: boolean;
   /** Of two times compared: what became of it. */

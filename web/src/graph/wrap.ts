@@ -4,8 +4,8 @@
 
 /** The gap between two rows: edges turn back in it. */
 export const ROW_GAP = 64;
-/** A drawing that is narrower is read by itself. */
-const WRAP_ABOVE = 3000;
+/** A drawing that is narrower can be read in one row: four datasets with the jobs between them, on a canvas of 1,240 px. */
+const WRAP_ABOVE = 2200;
 /** So much larger must it be drawn than in one row. */
 const GAIN = 1.4;
 /** A row may be so much shorter than the widest, if fewer edges turn back there. */

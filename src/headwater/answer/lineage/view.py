@@ -26,6 +26,7 @@ from headwater.store.lineage import edges as edge_store
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage.edges import Moment
 from headwater.store.people import annotations as annotation_store
+from headwater.store.search import platform
 
 COLLAPSE = ("none", "parent", "root")
 # The classes of query shapes, by their `headwater_recurrence` facet.
@@ -37,8 +38,8 @@ _LISTED = 50
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """The filters and the form of a view. Of several namespaces (or tags) a node needs one; a value that ends with `*`
-    is a prefix.
+    """The filters and the form of a view. Of several namespaces (or platforms, tags, owners) a node needs one; a value
+    that ends with `*` is a prefix. A dataset has the tags of its columns, too. A platform is the scheme of a namespace.
 
     `job_type` and `state` (of the last run) filter jobs and leave datasets alone. `origin` and `since` filter edges.
     `hide`: jobs that recur so are left out with their edges and with what they alone connected; unlike all other
@@ -55,6 +56,8 @@ class Shape(msgspec.Struct, frozen=True):
     collapse: str = "none"
     group: str | None = None
     hide: tuple[str, ...] = ()
+    platforms: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
 
     @property
     def plain(self) -> bool:
@@ -148,6 +151,12 @@ def _matches_any(patterns: Collection[str], values: Collection[str]) -> bool:
     return any(v == p or (p.endswith("*") and v.startswith(p[:-1])) for p in patterns for v in values)
 
 
+def _tags_of(shown: node.Node) -> set[str]:
+    """The tags of a node, and of its columns."""
+    columns = shown.fields if isinstance(shown, node.DatasetNode) else ()
+    return {*shown.tags, *(tag for column in columns for tag in column.tags)}
+
+
 class _Drawing:
     """A lineage answer while it is filtered, collapsed and grouped."""
 
@@ -223,7 +232,11 @@ class _Drawing:
         if shape.namespaces:
             tests.append(lambda _, shown: _matches_any(shape.namespaces, [shown.namespace]))
         if shape.tags:
-            tests.append(lambda _, shown: _matches_any(shape.tags, shown.tags))
+            tests.append(lambda _, shown: _matches_any(shape.tags, _tags_of(shown)))
+        if shape.platforms:
+            tests.append(lambda _, shown: _matches_any(shape.platforms, [platform(shown.namespace)]))
+        if shape.owners:
+            tests.append(lambda _, shown: _matches_any(shape.owners, shown.owner_names))
         if shape.type is not None:
             tests.append(lambda id_, _: id_.startswith(f"{(shape.type or '').lower()}:"))
         if shape.state is not None:

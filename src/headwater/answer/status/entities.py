@@ -11,7 +11,7 @@ from headwater.entities.declaration.canonical import document
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.status.marks import by_entity
 from headwater.entities.time import keys
-from headwater.store.database import Database
+from headwater.store.database import Connection, Database
 from headwater.store.lineage import nodes as node_store
 from headwater.store.status import entities as store
 from headwater.store.status import status as status_store
@@ -26,7 +26,10 @@ class ProducerView(msgspec.Struct, frozen=True):
 
 
 class EntityView(msgspec.Struct, frozen=True):
-    """`period`: such as `day, Europe/Paris`; null for a static one. `latest`: its newest instance that exists. `wrong`: instances that are."""
+    """`period`: such as `day, Europe/Paris`; null for a static one. `latest`: its newest instance that exists. `wrong`: instances that are.
+
+    `homes`: the datasets that hold it.
+    """
 
     entity: str
     kind: str
@@ -39,6 +42,7 @@ class EntityView(msgspec.Struct, frozen=True):
     produced_by: list[ProducerView]
     latest: str | None
     wrong: int
+    homes: list[Home]
 
 
 class EntityList(msgspec.Struct, frozen=True):
@@ -60,13 +64,12 @@ class LinkView(msgspec.Struct, frozen=True):
 
 
 class OneEntity(msgspec.Struct, frozen=True):
-    """`declared`: the canonical form, which is YAML too. `homes`: the datasets that hold it."""
+    """`declared`: the canonical form, which is YAML too."""
 
     entity: EntityView
     declared: dict[str, Any]
     needs: list[LinkView]
     needed_by: list[LinkView]
-    homes: list[Home]
 
 
 class Declared(msgspec.Struct, frozen=True):
@@ -106,25 +109,22 @@ async def entities(
             and (not produced_by or any(each.job == produced_by for each in one.produced_by))
         ]
         page = names[offset : offset + limit]
-        rows = await status_store.marks_of(connection, [held.ids[name] for name in page]) if page else []
-    marks = by_entity(rows)
-    return EntityList(len(names), [_entity_view(held, name, marks) for name in page])
+        views = await _entity_views(connection, held, page)
+    return EntityList(len(names), views)
 
 
 async def entity(database: Database, name: str, *, as_of: dt.datetime | None = None) -> OneEntity:
     """Return one entity. NotFound, with the nearest name there is."""
     async with database.snapshot() as connection:
         held = await declared(connection, as_of)
-        rows = await status_store.marks_of(connection, [held.number(name)])
-        datasets = (await homes(connection, held, [name]))[name]
-        nodes = await node_store.by_ids(connection, datasets.keys())
+        held.number(name)
+        (view,) = await _entity_views(connection, held, [name])
     graph = held.graph
     return OneEntity(
-        _entity_view(held, name, by_entity(rows)),
+        view,
         document(held.declaration(name)),
         [_link(link) for link in graph.upstream(name)],
         [_link(link) for link in graph.downstream(name)],
-        sorted((Home(nodes[id_].node_id, basis) for id_, basis in datasets.items()), key=lambda home: home.dataset),
     )
 
 
@@ -142,7 +142,21 @@ def _tagged(tags: Any, asked: str) -> bool:
     return name in tags and (not equals or value in tags[name])
 
 
-def _entity_view(held: StoredDeclarations, name: str, marks: Any) -> EntityView:
+async def _entity_views(connection: Connection, held: StoredDeclarations, names: list[str]) -> list[EntityView]:
+    """The views of these entities, in their order. A fixed number of statements."""
+    if not names:
+        return []
+    marks = by_entity(await status_store.marks_of(connection, [held.ids[name] for name in names]))
+    placed = await homes(connection, held, names)
+    nodes = await node_store.by_ids(connection, {id_ for datasets in placed.values() for id_ in datasets})
+    views = []
+    for name in names:
+        stored = [Home(nodes[id_].node_id, basis) for id_, basis in placed[name].items()]
+        views.append(_entity_view(held, name, marks, sorted(stored, key=lambda home: home.dataset)))
+    return views
+
+
+def _entity_view(held: StoredDeclarations, name: str, marks: Any, stored: list[Home]) -> EntityView:
     one = held.declared[name]
     known = marks.get(held.ids[name])
     instances = one.entity.instances
@@ -162,6 +176,7 @@ def _entity_view(held: StoredDeclarations, name: str, marks: Any) -> EntityView:
         [ProducerView(each.job, each.every, each.max_periods) for each in one.produced_by],
         keys.key(instances.calendar, latest) if instances is not None and latest is not None else None,
         known.wrong.count if known is not None else 0,
+        stored,
     )
 
 

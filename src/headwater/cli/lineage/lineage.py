@@ -44,7 +44,20 @@ def lineage(
         list[str] | None, typer.Option(help="Show only this namespace; `x*` matches a prefix. Repeatable.")
     ] = None,
     tag: Annotated[
-        list[str] | None, typer.Option(help="Show only nodes with this tag; `x*` matches a prefix. Repeatable.")
+        list[str] | None,
+        typer.Option(
+            help="Show only nodes with this tag, or with a column that has it; `x*` matches a prefix. Repeatable."
+        ),
+    ] = None,
+    owner: Annotated[
+        list[str] | None,
+        typer.Option(help="Show only what this person or team owns; `x*` matches a prefix. Repeatable."),
+    ] = None,
+    platform: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Show only namespaces of this scheme, as `s3` or `snowflake`; `x*` matches a prefix. Repeatable."
+        ),
     ] = None,
     type: Annotated[str | None, typer.Option(help="Show only nodes of this type: `dataset` or `job`.")] = None,
     job_type: Annotated[
@@ -52,7 +65,8 @@ def lineage(
     ] = None,
     state: Annotated[str | None, typer.Option(help="Show only jobs whose last run ended in this state.")] = None,
     origin: Annotated[
-        str | None, typer.Option(help="Show only edges of this origin: `observed`, `declared` or `manual`.")
+        str | None,
+        typer.Option(help="Show only edges of this origin: `observed`, `declared`, `parsed_sql` or `manual`."),
     ] = None,
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="Show only edges seen since this time (ISO 8601, UTC).")
@@ -106,6 +120,8 @@ def lineage(
       headwater lineage clean-flights --format mermaid > lineage.mmd
 
       headwater lineage marts/daily_traffic --type dataset --namespace 'warehouse*'
+
+      headwater lineage marts/daily_traffic --owner ana --platform snowflake --platform s3
     """
     if refresh:
         _deliver(url)
@@ -120,7 +136,7 @@ def lineage(
         "to": None if to is None else _end(url, to),
         "wrong": wrong or None,
         "namespace": namespace, "tag": tag, "type": type, "job_type": job_type, "state": state, "origin": origin,
-        "since": server.time(since), "collapse": collapse, "group": group, "hide": hide,
+        "since": server.time(since), "collapse": collapse, "group": group, "hide": hide, "platform": platform, "owner": owner,
     }  # fmt: skip
     question = {key: value for key, value in question.items() if value is not None}
     format = Format.json if json else Format.mermaid if mermaid else format

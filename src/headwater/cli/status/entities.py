@@ -232,7 +232,7 @@ def show(name: Entity, as_of: KnownAsOf = None, url: Url = None, json: Json = Fa
         ("owners", ", ".join(one["owners"])),
         ("tags", _tags(one["tags"])),
         ("made by", ", ".join(producer["job"] for producer in declared.get("produced_by", []))),
-        ("stored in", _homes(declared.get("stored_in", []), found["homes"])),
+        ("stored in", _homes(declared.get("stored_in", []), found["entity"]["homes"])),
         ("latest", one["latest"]),
         ("wrong", output.counted(one["wrong"], "instance") if one["wrong"] else None),
     ):

@@ -64,6 +64,7 @@ export function ChangesPage() {
             {TABS.map(([one, word]) => (
               <Link
                 key={one}
+                from="/changes/{-$tab}"
                 to="/changes/{-$tab}"
                 params={{ tab: one === "nodes" ? undefined : one }}
                 search={(now) => ({ ...now, page: undefined, kind: undefined })}

@@ -61,7 +61,7 @@ export function CalendarGrid({ label, grid, cells, chosen, onChoose, closer, onC
     to.focus();
   };
   const home = grid.rows.flatMap((row) => row.slots).find((slot) => chosen.has(first(slot))) ?? grid.rows[0]?.slots[0];
-  const headed = grid.columns.length > 1 || grid.columns[0]?.label !== "";
+  const headed = grid.columns.some(({ label: head }) => head !== "");
   return (
     <div className="calendar" role="grid" aria-label={label} onKeyDown={onKeyDown}>
       {headed && (

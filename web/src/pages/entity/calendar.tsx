@@ -70,9 +70,10 @@ export function Calendar({ entity }: { entity: string }) {
         )
       }
     >
-      <Answered of={status} lines={5}>
+      {/* Both answers make the cells: none is drawn of one alone. */}
+      <Answered<unknown> of={periods.data ? status : periods} lines={5}>
         {() =>
-          cells.length === 0 && periods.data ? (
+          cells.length === 0 ? (
             <Empty title="No part falls into this time" command={`headwater report ${entity} produced INSTANCE`}>
               Parts are known from the schedule, or from what was reported.
               {latest && (

@@ -21,7 +21,7 @@ export function EntityPage() {
     >
       <Calendar entity={entity} />
       <Answered of={one}>
-        {({ entity: view, needs, needed_by, declared, homes }) => (
+        {({ entity: view, needs, needed_by, declared }) => (
           <div className="columns-2">
             <div>
               <Section title="Facts">
@@ -35,7 +35,7 @@ export function EntityPage() {
                     ["Made by", view.produced_by.length > 0 && view.produced_by.map((one) => one.job).join(", ")],
                     [
                       "Stored in",
-                      homes.length > 0 && homes.map(({ dataset }) => <NodeLink key={dataset} id={dataset} />),
+                      view.homes.length > 0 && view.homes.map(({ dataset }) => <NodeLink key={dataset} id={dataset} />),
                     ],
                     ...Object.entries(view.tags).map(([key, values]) => [key, values.join(", ")] as const),
                   ]}

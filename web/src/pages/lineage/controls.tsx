@@ -1,8 +1,11 @@
 // The bar over the graph: how far, which way, with which columns, in which light; and ways to take it along.
 import { Menu, Popover, Select, Switch } from "@mantine/core";
 import { memo, useState } from "react";
+import type { LineageNode } from "../../api/types.ts";
 import { type Direction, type GroupBy, type Lens, MAX_DEPTH } from "../../search-params.ts";
+import { Filters } from "./filters.tsx";
 import type { Patch, State } from "./lineage-page.tsx";
+import { KEYS } from "./selection.ts";
 
 const DIRECTIONS: { value: Direction; label: string }[] = [
   { value: "upstream", label: "Upstream" },
@@ -13,6 +16,7 @@ const LENS_WORDS: { value: Lens | "none"; label: string }[] = [
   { value: "none", label: "No lens" },
   { value: "incidents", label: "Incidents" },
   { value: "state", label: "Last run" },
+  { value: "validity", label: "Validity" },
   { value: "freshness", label: "Freshness" },
   { value: "usage", label: "Usage" },
   { value: "cost", label: "Cost" },
@@ -38,6 +42,23 @@ const DAYS: readonly [word: string, days: number][] = [
   ["30 days ago", 30],
 ];
 
+const FIND_HELP: readonly [example: string, word: string][] = [
+  ["orders clean", "names with both words"],
+  ["+orders", "orders and all upstream of it"],
+  ["orders+2", "orders and two steps downstream"],
+  ["-type:job", "leave out what a word finds"],
+  [KEYS.tag, "by a tag of the node or of a column"],
+  [KEYS.owner, "by owner"],
+  [KEYS.type, "dataset or job"],
+  [KEYS.platform, "by the scheme of the namespace"],
+  [KEYS.namespace, "by a part of the namespace"],
+  [KEYS.column, "datasets with this column"],
+  [KEYS.state, "by the state of the last run"],
+  [KEYS.origin, "by how its edges are known"],
+  [KEYS.after, "last seen since: a date, or so long ago"],
+  [KEYS.before, "not seen since"],
+];
+
 export interface Exports {
   png(): void;
   svg(): void;
@@ -46,12 +67,19 @@ export interface Exports {
   mermaid(): void;
 }
 
+interface FormsProps {
+  table: boolean;
+  change: Patch;
+  exports: Exports;
+}
+
 interface Props {
   state: State;
   change: Patch;
-  exports: Exports;
   /** Single runs are drawn: what is asked of datasets and jobs alone is left out. */
   records: boolean;
+  /** Offer their values as filters. */
+  nodes: readonly LineageNode[] | undefined;
 }
 
 /** Drawn anew only when something that it shows changed: a selection is none of it. */
@@ -65,7 +93,7 @@ const NOT_SHOWN: ReadonlySet<string> = new Set(["selected", "field", "edge"]);
 const showsSame = (was: State, is: State) =>
   (Object.keys(is) as (keyof State)[]).every((key) => NOT_SHOWN.has(key) || was[key] === is[key]);
 
-function ControlBar({ state, change, exports, records }: Props) {
+function ControlBar({ state, change, records, nodes }: Props) {
   const [more, setMore] = useState(false);
   return (
     <div className={`controls${more ? " is-open" : ""}`}>
@@ -153,9 +181,10 @@ function ControlBar({ state, change, exports, records }: Props) {
             />
           </>
         )}
-        <Filter state={state} change={change} />
+        <FindLine state={state} change={change} />
         {!records && (
           <>
+            <Filters only={state.only} nodes={nodes ?? []} change={change} />
             <Compare state={state} change={change} />
             <button
               type="button"
@@ -165,43 +194,54 @@ function ControlBar({ state, change, exports, records }: Props) {
             >
               Times
             </button>
-            <Switch
-              size="xs"
-              label="Fold packages"
-              checked={!state.unfolded}
-              onChange={(event) => change({ fold: event.currentTarget.checked ? undefined : "none", open: undefined })}
-            />
+            <button
+              type="button"
+              className="button quiet"
+              aria-pressed={!state.unfolded}
+              title="Draw jobs below another as that one"
+              onClick={() => change({ fold: state.unfolded ? undefined : "none", open: undefined })}
+            >
+              Fold jobs
+            </button>
           </>
         )}
-        <button
-          type="button"
-          className="button quiet"
-          aria-pressed={state.table}
-          title="The same graph as a table (t)"
-          onClick={() => change({ view: state.table ? undefined : "table" })}
-        >
-          {state.table ? "Graph" : "Table"}
-        </button>
-        <Menu shadow="md" position="bottom-end">
-          <Menu.Target>
-            <button type="button" className="button quiet">
-              Export
-            </button>
-          </Menu.Target>
-          <Menu.Dropdown>
-            <Menu.Item onClick={exports.svg}>Picture, SVG</Menu.Item>
-            <Menu.Item onClick={exports.png}>Picture, PNG</Menu.Item>
-            <Menu.Item onClick={exports.csv}>Nodes, CSV</Menu.Item>
-            <Menu.Item onClick={exports.mermaid}>Mermaid</Menu.Item>
-            <Menu.Item onClick={exports.json}>JSON</Menu.Item>
-          </Menu.Dropdown>
-        </Menu>
       </div>
     </div>
   );
 }
 
-function Filter({ state, change }: { state: State; change: Patch }) {
+/** Other forms of what is shown: a table, a file. */
+export const Forms = memo(function Forms({ table, change, exports }: FormsProps) {
+  return (
+    <span className="forms">
+      <button
+        type="button"
+        className="button quiet"
+        aria-pressed={table}
+        title="The same graph as a table (t)"
+        onClick={() => change({ view: table ? undefined : "table" })}
+      >
+        {table ? "Graph" : "Table"}
+      </button>
+      <Menu shadow="md" position="bottom-end">
+        <Menu.Target>
+          <button type="button" className="button quiet">
+            Export
+          </button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={exports.svg}>Picture, SVG</Menu.Item>
+          <Menu.Item onClick={exports.png}>Picture, PNG</Menu.Item>
+          <Menu.Item onClick={exports.csv}>Nodes, CSV</Menu.Item>
+          <Menu.Item onClick={exports.mermaid}>Mermaid</Menu.Item>
+          <Menu.Item onClick={exports.json}>JSON</Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    </span>
+  );
+});
+
+function FindLine({ state, change }: { state: State; change: Patch }) {
   const [text, setText] = useState(state.filter);
   return (
     <form
@@ -220,6 +260,23 @@ function Filter({ state, change }: { state: State; change: Patch }) {
           if (!event.currentTarget.value) change({ filter: undefined });
         }}
       />
+      <Popover shadow="md" position="bottom-end">
+        <Popover.Target>
+          <button type="button" className="icon-button" aria-label="Help on finding" title="Help on finding">
+            ?
+          </button>
+        </Popover.Target>
+        <Popover.Dropdown>
+          <dl className="find-help">
+            {FIND_HELP.map(([example, word]) => (
+              <div key={example}>
+                <dt className="mono">{example}</dt>
+                <dd>{word}</dd>
+              </div>
+            ))}
+          </dl>
+        </Popover.Dropdown>
+      </Popover>
     </form>
   );
 }

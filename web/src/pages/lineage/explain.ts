@@ -52,6 +52,7 @@ export function explainEdge(edge: Edge, names: ReadonlyMap<string, string>): str
   const name = (id: string) => names.get(id) ?? bareName(id);
   const lines = [`${name(edge.source)} → ${name(edge.target)}`];
   if (edge.count > 1) lines.push(`${plural(edge.count, "edge")} drawn as one`);
+  if (edge.via > 0) lines.push(`by way of ${plural(edge.via, "node")} that filters leave out`);
   lines.push(`${relationWord(edge.relation)} · ${originWord(edge.origin)}`);
   if (edge.intermittent) lines.push("not by every run: some of the job's latest runs reported it, others did not");
   for (const claim of edge.claims.slice(0, 4))

@@ -11,6 +11,7 @@ const node = (n: number, namespace: string, team: string | null, job: boolean): 
   namespace,
   parent: null,
   owners: team ? [team] : [],
+  seenAt: null,
   label: `n${n}`,
   title: `${namespace} a.b.n${n}`,
   detail: "",

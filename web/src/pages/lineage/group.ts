@@ -2,6 +2,7 @@
 // stays itself, so that there is something to look from. Nothing goes without a count. Pure.
 import type { GraphEdge } from "../../graph/model.ts";
 import { plural } from "../../format.ts";
+import { platformOf } from "../../names.ts";
 import type { GroupBy } from "../../search-params.ts";
 import type { DrawnGraph } from "./to-graph.ts";
 import type { SelectableNode } from "./selection.ts";
@@ -26,7 +27,7 @@ export function keyOf(node: SelectableNode, by: GroupBy): string | null {
     case "namespace":
       return node.namespace;
     case "source":
-      return /^([a-z][a-z0-9+.-]*):/i.exec(node.namespace)?.[1].toLowerCase() ?? node.namespace;
+      return platformOf(node.namespace).toLowerCase();
     case "team":
       return tagged(node, "team") ?? node.owners[0] ?? null;
     case "product":
@@ -91,6 +92,7 @@ export function groupNodes(graph: DrawnGraph, by: GroupBy, open: ReadonlySet<str
       before.count += count;
       before.declared &&= edge.declared;
       before.intermittent &&= edge.intermittent;
+      before.origins = [...new Set([...(before.origins ?? []), ...(edge.origins ?? [])])];
       if (before.change !== edge.change) before.change = "changed";
     }
   }
@@ -125,6 +127,7 @@ function groupNode(id: string, by: GroupBy, members: readonly SelectableNode[], 
     namespace: members[0].namespace,
     parent: null,
     owners: [],
+    seenAt: null,
     label: key ?? `no ${by}`,
     title: `${by} ${key ?? "unknown"}: ${counts}, ${plural(within, "edge")} inside`,
     detail: counts,

@@ -45,10 +45,20 @@ const TROUBLE: Record<string, Tinted> = {
 };
 const CALM: Tinted = { tint: TONES.none, note: "no open incident" };
 
+/** An entity as the server lists it. */
+export interface Scheduled {
+  entity: string;
+  latest: string | null;
+  wrong: number;
+  homes: readonly { dataset: string }[];
+}
+
 export interface LensData {
   freshness?: ReadonlyMap<string, string>;
   /** Object → the worst kind of open incident it is the cause of, or hit by. */
   troubles?: Troubles;
+  /** Those that are declared, with the datasets that hold them. */
+  entities?: readonly Scheduled[];
   reads?: ReadonlyMap<string, number>;
   money?: ReadonlyMap<string, number>;
   /** Dataset → its columns whose origin is known. */
@@ -72,6 +82,8 @@ export function lensView(lens: Lens | undefined, nodes: readonly LineageNode[], 
         of: (node) => TROUBLE[data.troubles?.get(node.id)?.kind ?? ""] ?? CALM,
         legend: [...Object.values(TROUBLE), CALM].map(({ tint, note }) => ({ tint, word: note })),
       };
+    case "validity":
+      return validity(data.entities ?? []);
     case "freshness":
       return {
         of: (node) => (node.type === "DATASET" ? (FRESH[data.freshness?.get(node.id) ?? "unknown"] ?? null) : null),
@@ -110,6 +122,34 @@ export function lensView(lens: Lens | undefined, nodes: readonly LineageNode[], 
     default:
       return null;
   }
+}
+
+const VALIDITY = {
+  wrong: { tint: TONES.bad, word: "wrong instances" },
+  none: { tint: TONES.warn, word: "no instance yet" },
+  valid: { tint: TONES.good, word: "valid" },
+  unscheduled: { tint: TONES.none, word: "no schedule" },
+};
+
+/** By the instances of what a dataset holds; of several entities the worst counts. */
+function validity(entities: readonly Scheduled[]): LensView {
+  const held = new Map<string, Scheduled[]>();
+  for (const one of entities)
+    for (const { dataset } of one.homes) held.set(dataset, [...(held.get(dataset) ?? []), one]);
+  return {
+    of: (node) => {
+      if (node.type !== "DATASET") return null;
+      const those = held.get(node.id) ?? [];
+      if (those.length === 0) return { tint: VALIDITY.unscheduled.tint, note: VALIDITY.unscheduled.word };
+      const wrong = those.reduce((sum, one) => sum + one.wrong, 0);
+      if (wrong > 0) return { tint: VALIDITY.wrong.tint, note: plural(wrong, "wrong instance") };
+      const missing = those.find((one) => one.latest === null);
+      if (missing) return { tint: VALIDITY.none.tint, note: VALIDITY.none.word };
+      const latest = those.flatMap((one) => (one.latest === null ? [] : [one.latest])).sort()[0];
+      return { tint: VALIDITY.valid.tint, note: `valid to ${latest}` };
+    },
+    legend: Object.values(VALIDITY),
+  };
 }
 
 function usage(reads: ReadonlyMap<string, number>): LensView {

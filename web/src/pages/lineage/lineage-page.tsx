@@ -10,9 +10,9 @@ import { bareName } from "../../names.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { Trouble } from "../../parts/message.tsx";
 import { Waiting } from "../../parts/waiting.tsx";
-import type { lineage as lineageSearch, Direction } from "../../search-params.ts";
+import { type Direction, type lineage as lineageSearch, type Only, only as onlyOf } from "../../search-params.ts";
 import { useTheme } from "../../theme.ts";
-import { Controls } from "./controls.tsx";
+import { Controls, Forms } from "./controls.tsx";
 import { EdgeDetails } from "./edge-details.tsx";
 import { explainEdge, explainLink } from "./explain.ts";
 import { RecordDetails } from "./record-details.tsx";
@@ -48,6 +48,7 @@ export interface State {
   since: string | null;
   to: string | null;
   filter: string;
+  only: Only;
   table: boolean;
   asOf: string | null;
 }
@@ -58,6 +59,9 @@ const route = getRouteApi("/lineage/$node");
 function useAddress(): State {
   const { node } = route.useParams();
   const search = route.useSearch();
+  const key = JSON.stringify(onlyOf(search));
+  // The same object while the same is asked: a selection does not draw the controls anew.
+  const only = useMemo(() => JSON.parse(key) as Only, [key]);
   return {
     node,
     depth: search.depth ?? 3,
@@ -76,6 +80,7 @@ function useAddress(): State {
     since: search.since ?? null,
     to: search.to ?? null,
     filter: search.filter ?? "",
+    only,
     table: search.view === "table",
     asOf: search.asOf ?? null,
   };
@@ -228,8 +233,8 @@ export function LineagePage() {
         <Copy text={state.node} what="the id" />
         {graph && (
           <span className="soft count">
-            {graph.nodes.length} nodes, {graph.edges.length} edges
-            {state.columns && `, ${graph.links.length} column edges`}
+            {plural(graph.nodes.length, "node")}, {plural(graph.edges.length, "edge")}
+            {state.columns && `, ${plural(graph.links.length, "column edge")}`}
           </span>
         )}
         {state.field && (
@@ -245,8 +250,9 @@ export function LineagePage() {
             </button>
           </span>
         )}
+        <Forms table={state.table} change={change} exports={exports} />
       </div>
-      <Controls state={state} change={change} exports={exports} records={shown.records !== null} />
+      <Controls state={state} change={change} records={shown.records !== null} nodes={answer?.nodes} />
       {state.times && !shown.records && <TimeBar state={state} change={change} asOf={goTo} />}
       <div className="stage">
         {lineage.data && lineage.data.candidates.length > 0 ? (

@@ -2,7 +2,8 @@
 import type { LineageAnswer, LineageNode } from "../../api/types.ts";
 import { count, exact, plural } from "../../format.ts";
 import { MOST_NODES } from "../../search-params.ts";
-import type { SelectableNode } from "./selection.ts";
+import { NO_FILTERS } from "./filters.tsx";
+import { mistakesIn, type SelectableNode } from "./selection.ts";
 import type { Patch, State } from "./lineage-page.tsx";
 import { isBundle, type useLineageView } from "./use-lineage.ts";
 
@@ -48,6 +49,21 @@ export function Notices({ shown, state, change }: { shown: Shown; state: State; 
         {plural(route.size, "node")} of {answer.nodes.length} found.{" "}
         <button type="button" className="plain" onClick={() => change({ filter: undefined })}>
           Show all alike
+        </button>
+      </p>
+    ),
+    ...mistakesIn(state.filter).map((mistake) => (
+      <p role="alert" key={mistake}>
+        {mistake}
+      </p>
+    )),
+    answer.filtered && (
+      <p key="filtered">
+        {plural(answer.filtered.nodes, "node")}
+        {answer.filtered.edges > 0 && ` and ${plural(answer.filtered.edges, "edge")}`} left out by filters
+        {answer.filtered.cut && "; too many ways lead through them: some edges are missing"}.{" "}
+        <button type="button" className="plain" onClick={() => change(NO_FILTERS)}>
+          Remove the filters
         </button>
       </p>
     ),

@@ -52,6 +52,7 @@ function drawn(node: RecordNode, names: ReadonlyMap<string, string>): Selectable
     namespace: owner ? bareName(owner) : "",
     parent: null,
     owners: [],
+    seenAt: node.type === "RUN" ? node.started_at : node.type === "VERSION" ? node.written_at : null,
     fields: [],
     tags: node.against ? [`against: ${node.against}`] : [],
     tint: node.against ? TONES.bad : null,

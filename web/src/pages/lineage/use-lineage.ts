@@ -2,7 +2,7 @@
 import { useMemo } from "react";
 import { useAsk } from "../../api/queries.ts";
 import { type LineageAnswer, type LineageNode, ofNames } from "../../api/types.ts";
-import type { Direction, GroupBy, Lens } from "../../search-params.ts";
+import type { Direction, GroupBy, Lens, Only } from "../../search-params.ts";
 import { type Change, compare, edgeKey } from "./difference.ts";
 import { foldJobs } from "./fold.ts";
 import { groupNodes } from "./group.ts";
@@ -26,6 +26,7 @@ export interface View {
   since: string | null;
   to: string | null;
   filter: string;
+  only: Only;
 }
 
 /** So many that are alike are drawn one by one; more are one card, until it is opened. */
@@ -37,8 +38,9 @@ const NO_CHANGES: ReadonlyMap<string, Change> = new Map();
 export function useLineageView(view: View) {
   const { node, direction, depth, columns, nodes: max_nodes } = view;
   const named = isNamed(node);
-  // Groups and the comparison of two times look at every node.
-  const bundle = named && !view.group && view.since === null ? BUNDLE_ABOVE : undefined;
+  const filtered = named && Object.keys(view.only).length > 0;
+  // Groups, filters and the comparison of two times look at every node.
+  const bundle = named && !view.group && !filtered && view.since === null ? BUNDLE_ABOVE : undefined;
   const opened = bundle && view.open.filter(isBundle);
   const query = {
     node,
@@ -48,6 +50,7 @@ export function useLineageView(view: View) {
     max_nodes,
     bundle,
     opened,
+    ...(filtered && { ...view.only, seen: undefined, since: view.only.seen }),
   };
   const lineage = useAsk("/api/v2/lineage", { query: { ...query, as_of: view.asOf } }, { keep: true });
   const earlier = useAsk(
@@ -61,6 +64,7 @@ export function useLineageView(view: View) {
     { enabled: view.to !== null },
   );
   const fresh = useAsk("/api/v2/freshness", { query: { limit: 10_000 } }, { enabled: view.lens === "freshness" });
+  const entities = useAsk("/api/v2/entities", { query: { limit: 10_000 } }, { enabled: view.lens === "validity" });
   const troubles = useTroubles(view.lens === "incidents");
   const usage = useAsk("/api/v2/usage", { query: { limit: 10_000 } }, { enabled: view.lens === "usage" });
   const cost = useAsk("/api/v2/cost", { query: { grain: "table", limit: 10_000 } }, { enabled: view.lens === "cost" });
@@ -93,6 +97,7 @@ export function useLineageView(view: View) {
     return lensView(difference ? "changed" : view.lens, folded.nodes, {
       freshness: new Map(fresh.data?.freshness.map((one) => [one.id, one.state])),
       troubles,
+      entities: entities.data?.entities,
       money: new Map(cost.data?.costs.flatMap((one) => (one.id && one.money !== null ? [[one.id, one.money]] : []))),
       disagreements: new Map(
         seen.data?.edges.flatMap((one) => (one.disagreement ? [[one.target, one.disagreement]] : [])),
@@ -102,7 +107,7 @@ export function useLineageView(view: View) {
       reads: new Map(usage.data?.datasets.map((one) => [one.id, one.reads])),
       changes: difference?.nodes,
     });
-  }, [folded, difference, view.lens, fresh.data, usage.data, cost.data, seen.data, troubles]);
+  }, [folded, difference, view.lens, fresh.data, usage.data, cost.data, seen.data, troubles, entities.data]);
   const whole = useMemo(
     () => (shown && folded ? graphOf(shown, folded, lens, difference?.edges ?? NO_CHANGES) : null),
     [shown, folded, lens, difference],

@@ -53,6 +53,8 @@ async def get_lineage(
     collapse: Text = "none",
     group: OptionalText = None,
     hide: OneOrMore = None,
+    platform: OneOrMore = None,
+    owner: OneOrMore = None,
     bundle: Annotated[
         int,
         QueryParameter(
@@ -80,6 +82,8 @@ async def get_lineage(
         collapse,
         group,
         tuple(hide or ()),
+        tuple(platform or ()),
+        tuple(owner or ()),
     )
     asked = zoom.Zoom(to, wrong)
     if shape.plain and asked == zoom.Zoom() and node.startswith(("dataset:", "job:")):
