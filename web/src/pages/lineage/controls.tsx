@@ -253,7 +253,7 @@ function FindLine({ state, change }: { state: State; change: Patch }) {
     >
       <input
         aria-label="Find in the graph"
-        placeholder="find: orders+2 tag:pii"
+        placeholder="find: +orders"
         value={text}
         onChange={(event) => {
           setText(event.currentTarget.value);

@@ -43,23 +43,32 @@ test.each(["wrong", "failed", "doubted", "late", "stalled"])("what is %s has a t
 
 test("validity: by the instances of what a dataset holds, the worst of several", () => {
   const entities = [
-    { entity: "reads", latest: "2026-11-20T06", wrong: 0, homes: [{ dataset: "dataset:a:reads" }] },
-    { entity: "days", latest: "2026-11-19", wrong: 3, homes: [{ dataset: "dataset:a:days" }] },
+    {
+      entity: "reads",
+      period: "hour, UTC",
+      latest: "2026-11-20T06",
+      wrong: 0,
+      homes: [{ dataset: "dataset:a:reads" }],
+    },
+    { entity: "days", period: "day, UTC", latest: "2026-11-19", wrong: 3, homes: [{ dataset: "dataset:a:days" }] },
     {
       entity: "later",
+      period: "day, UTC",
       latest: null,
       wrong: 0,
       homes: [{ dataset: "dataset:a:reads" }, { dataset: "dataset:a:later" }],
     },
     {
       entity: "old",
+      period: "month, UTC",
       latest: "2026-10",
       wrong: 0,
       homes: [{ dataset: "dataset:a:days" }, { dataset: "dataset:a:old" }],
     },
+    { entity: "static", period: null, latest: null, wrong: 0, homes: [{ dataset: "dataset:a:static" }] },
   ];
   const lens = lensView("validity", [], { entities })!;
-  const words = ["days", "reads", "old", "other"].map((name) => lens.of(dataset(`dataset:a:${name}`))?.note);
-  expect(words).toEqual(["3 wrong instances", "no instance yet", "valid to 2026-10", "no schedule"]);
+  const words = ["days", "reads", "old", "static", "other"].map((name) => lens.of(dataset(`dataset:a:${name}`))?.note);
+  expect(words).toEqual(["3 wrong instances", "no instance yet", "valid to 2026-10", "no schedule", "no schedule"]);
   expect(lens.of(job({}))).toBeNull();
 });

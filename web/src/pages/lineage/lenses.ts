@@ -48,6 +48,8 @@ const CALM: Tinted = { tint: TONES.none, note: "no open incident" };
 /** An entity as the server lists it. */
 export interface Scheduled {
   entity: string;
+  /** Null: it is not cut by time, and whether it exists is not listed. */
+  period: string | null;
   latest: string | null;
   wrong: number;
   homes: readonly { dataset: string }[];
@@ -134,7 +136,7 @@ const VALIDITY = {
 /** By the instances of what a dataset holds; of several entities the worst counts. */
 function validity(entities: readonly Scheduled[]): LensView {
   const held = new Map<string, Scheduled[]>();
-  for (const one of entities)
+  for (const one of entities.filter(({ period, wrong }) => period !== null || wrong > 0))
     for (const { dataset } of one.homes) held.set(dataset, [...(held.get(dataset) ?? []), one]);
   return {
     of: (node) => {
@@ -143,8 +145,7 @@ function validity(entities: readonly Scheduled[]): LensView {
       if (those.length === 0) return { tint: VALIDITY.unscheduled.tint, note: VALIDITY.unscheduled.word };
       const wrong = those.reduce((sum, one) => sum + one.wrong, 0);
       if (wrong > 0) return { tint: VALIDITY.wrong.tint, note: plural(wrong, "wrong instance") };
-      const missing = those.find((one) => one.latest === null);
-      if (missing) return { tint: VALIDITY.none.tint, note: VALIDITY.none.word };
+      if (those.some((one) => one.latest === null)) return { tint: VALIDITY.none.tint, note: VALIDITY.none.word };
       const latest = those.flatMap((one) => (one.latest === null ? [] : [one.latest])).sort()[0];
       return { tint: VALIDITY.valid.tint, note: `valid to ${latest}` };
     },
