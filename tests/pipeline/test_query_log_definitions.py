@@ -1,10 +1,14 @@
 """Sources beside a log: definitions of views, both sides of loads and extracts, and what became of each record."""
 
+import csv
 import datetime as dt
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from tests.fixtures.query_logs import BEGIN, json_lines
 
@@ -14,8 +18,11 @@ from headwater.pipeline.query_log.batch import Asked
 from headwater.pipeline.query_log.stages import Settings
 from headwater.pipeline.query_log.sync import Synced, sync
 from headwater.pipeline.tables import Store
+from headwater.store.embedded import EmbeddedPostgres
 
 pytestmark = pytest.mark.spark
+
+ROOT = Path(__file__).parents[2]
 
 END = BEGIN + dt.timedelta(days=9)
 
@@ -82,6 +89,62 @@ def test_a_table_that_only_an_old_view_reads_is_kept(world: tuple[Synced, Store]
     assert set(advised) == {"p.raw.forgotten", "p.mart.all_sales"}
     # The definition is 700 days old, and the log is not.
     assert advised["p.mart.all_sales"]["log_days"] == 10
+
+
+RECIPE = re.search(
+    r"\\copy \((.*)\) TO definitions.csv",
+    (ROOT / "docs/reference/query-log-sources.md").read_text(encoding="utf-8"),
+)
+
+
+def test_what_stands_in_postgresql_and_no_statement_shows_keeps_its_tables(spark: Any, tmp_path: Path) -> None:
+    """The recipe of the docs on a real PostgreSQL: a view, a materialized view, a function, the function of a trigger and a foreign key."""
+    assert RECIPE is not None
+    EmbeddedPostgres(tmp_path / "postgres").stop()
+    with (tmp_path / "postgres" / "postgresql.auto.conf").open("a", encoding="utf-8") as settings:
+        settings.write(
+            "logging_collector = on\nlog_destination = 'csvlog'\nlog_directory = 'querylog'\nlog_min_duration_statement = 0\nlog_timezone = 'UTC'\n"
+        )
+    server = EmbeddedPostgres(tmp_path / "postgres")
+    tables = ("of_view", "of_materialized", "of_function", "of_trigger", "of_key", "of_nothing", "child")
+    try:
+        with psycopg.connect(server.url, autocommit=True) as hidden:
+            # What stands was made before the log began.
+            hidden.execute("set log_min_duration_statement = -1")
+            hidden.execute("create schema shop")
+            for name in tables[:-1]:
+                hidden.execute(f"create table shop.{name} (id int primary key)")
+            hidden.execute('create table shop.child (of int references shop.of_key (id), "Odd" int)')
+            hidden.execute("create view shop.v as select id from shop.of_view")
+            hidden.execute("create materialized view shop.m as select id from shop.of_materialized")
+            hidden.execute(
+                "create function shop.f() returns bigint language sql as 'select count(*) from shop.of_function'"
+            )
+            body = "begin perform 1 from shop.of_trigger where id = new.of; return new; end"
+            hidden.execute(f"create function shop.checked() returns trigger language plpgsql as '{body}'")
+            hidden.execute(
+                "create trigger checks before insert on shop.child for each row execute function shop.checked()"
+            )
+            rows = hidden.execute(RECIPE[1]).fetchall()  # type: ignore[arg-type]
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            for name in tables[:-1]:
+                connection.execute(f"insert into shop.{name} values (1)")
+            connection.execute("select * from shop.child")
+            connection.execute("select * from shop.v")
+            connection.execute("select * from shop.m")
+    finally:
+        server.stop()
+    log = tmp_path / "input"
+    log.mkdir()
+    for file in (tmp_path / "postgres" / "querylog").glob("*.csv"):
+        shutil.copy(file, log / file.name)
+    with (log / "definitions.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("database", "schema", "name", "kind", "definition", "defined_at"), *rows])
+    sync(spark, str(tmp_path / "store"), Asked("postgres", (str(log),), "postgres://db:5432"), Settings())
+    advised = {
+        row["name"].rpartition(".")[2] for row in Store(spark, str(tmp_path / "store")).read(S.PRUNING).collect()
+    }
+    assert advised == {"of_nothing"}
 
 
 def test_files_of_storage_are_sides_of_loads_and_extracts(world: tuple[Synced, Store]) -> None:

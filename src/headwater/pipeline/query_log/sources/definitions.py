@@ -1,9 +1,9 @@
-"""Definitions that stand in a warehouse (views, materialized views, dynamic tables, streams, tasks), beside its log.
+"""Definitions that stand in a warehouse (views, materialized views, dynamic tables, streams, tasks, functions, foreign keys), beside its log.
 
 A log begins somewhere; most views were made before. A file whose name begins with `definitions` holds one definition a row, as the product's own
 catalog has them: its text (a whole CREATE statement, or only the query of one that is named), when it was made, and where. Each becomes an execution
 at the time when it was made: the statement did run then, so nothing after this module has to know that the log does not go that far back, but for
-those who ask how long the log is (`tool` is DEFINITION).
+those who ask how long the log is (`tool` is DEFINITION). A foreign key reads the table that it refers to: that one cannot be dropped before it.
 """
 
 import posixpath
@@ -20,6 +20,7 @@ from headwater.pipeline.query_log.sources.rows import BAD_ROW, SKIPPED, Case, Ro
 DEFINITION: Final = "definition"
 """Begins the query id of a definition, and is its tool."""
 _PREFIX: Final = "definitions"
+_REFERRED: Final = r"""(?i)\bREFERENCES\s+((?:"(?:[^"]|"")+"|[^\s(".]+)(?:\.(?:"(?:[^"]|"")+"|[^\s(".]+))*)"""
 _BACKTICKED: Final = ("bigquery", "databricks")
 
 FIELDS: Final = (
@@ -49,7 +50,12 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str, source: str)
         "ended_at": F.col("defined_at"),
         "statement": F.when(
             definition.rlike(r"(?i)^(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:create|alter)\b") | _is_task(), definition
-        ).otherwise(F.concat(F.lit("CREATE "), _kind(), F.lit(" "), _name(source), F.lit(" AS\n"), definition)),
+        )
+        .when(
+            _is_key(),
+            F.concat(F.lit("SELECT 1 FROM "), F.nullif(F.regexp_extract(definition, _REFERRED, 1), F.lit(""))),
+        )
+        .otherwise(F.concat(F.lit("CREATE "), _kind(), F.lit(" "), _name(source), F.lit(" AS\n"), definition)),
         "database": text(F.col("database")),
         "schema": text(F.col("schema")),
         "user": text(F.col("owner")),
@@ -59,6 +65,11 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str, source: str)
     cases = (
         Case(F.col("unread") & definition.isNull(), BAD_ROW, "the record is not of its file's format"),
         Case(definition.isNull(), SKIPPED, "the object has no definition, or this user may not see it"),
+        Case(
+            _is_key() & ~definition.rlike(_REFERRED),
+            BAD_ROW,
+            "the foreign key names no table: write REFERENCES schema.table",
+        ),
     )
     return landed(raw, source, source, namespace, columns, cases)
 
@@ -66,6 +77,10 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str, source: str)
 def _is_task() -> Column:
     """The definition of a task is the statement that it runs."""
     return F.coalesce(F.upper("kind") == "TASK", F.lit(False))
+
+
+def _is_key() -> Column:
+    return F.coalesce(F.upper("kind") == "FOREIGN KEY", F.lit(False))
 
 
 def _kind() -> Column:
