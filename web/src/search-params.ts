@@ -96,6 +96,7 @@ export const LENSES = [
   "cost",
   "pii",
   "completeness",
+  "perspective",
   "disagreement",
   "tag",
   "namespace",

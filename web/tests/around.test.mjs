@@ -85,6 +85,8 @@ describe("the graph by hand", () => {
     ["Last run", "completed"],
     ["Freshness", "on time"],
     ["Usage", "read"],
+    ["Validity", "no schedule"],
+    ["Perspectives", "example"],
     ["Tags", "no tag"],
     ["Namespaces", "file"],
   ])

@@ -15,6 +15,7 @@ from headwater.connectors import Send
 from headwater.connectors.changed import Changes
 from headwater.errors import Forbidden
 from headwater.model.connector_reports import ConnectorCheck, ConnectorTask, PullReport
+from headwater.model.moments import aware
 from headwater.model.names import DatasetName, from_location
 
 MOST_RUNS: Final = 2_000
@@ -58,7 +59,8 @@ def pull(task: ConnectorTask, send: Send) -> PullReport:
         newest = max(filter(None, (newest, run.get("end_date"))), default=None)
     # A run that changed in the same moment as the last one is read again, and its events are the same.
     cursor = {"jobs": changes.digests, "until": until}
-    return PullReport(rows, cursor, dt.datetime.fromisoformat(newest) if newest else None, tuple(warnings))
+    at = dt.datetime.fromisoformat(newest) if newest else None
+    return PullReport(rows, cursor, aware(at), tuple(warnings))
 
 
 def _connected(settings: Mapping[str, str]) -> Airflow:

@@ -11,6 +11,7 @@ from headwater.connectors.changed import Changes
 from headwater.connectors.rest import Rest
 from headwater.errors import Forbidden, NotFound
 from headwater.model.connector_reports import ConnectorCheck, ConnectorTask, PullReport
+from headwater.model.moments import aware
 from headwater.model.names import DatasetName
 
 TOOL: Final = "metabase"
@@ -177,7 +178,7 @@ def _without_tags(sql: str) -> str:
 
 def _looked(row: Mapping[str, Any]) -> dt.datetime | None:
     text = row.get("last_viewed_at") or row.get("last_used_at")
-    return dt.datetime.fromisoformat(text) if isinstance(text, str) else None
+    return aware(dt.datetime.fromisoformat(text)) if isinstance(text, str) else None
 
 
 def _databases(rest: Rest, settings: Mapping[str, str]) -> dict[int, _Database]:

@@ -10,6 +10,7 @@ from headwater.connectors.changed import Changes
 from headwater.connectors.rest import Rest
 from headwater.errors import Forbidden, NotFound
 from headwater.model.connector_reports import ConnectorCheck, ConnectorTask, PullReport
+from headwater.model.moments import aware
 from headwater.model.names import DatasetName
 
 TOOL: Final = "superset"
@@ -131,8 +132,7 @@ def _looked(rest: Rest, before: Mapping[str, str], warnings: list[str]) -> dict[
 
 
 def _utc(text: str) -> str:
-    at = dt.datetime.fromisoformat(text)
-    return (at if at.tzinfo else at.replace(tzinfo=dt.UTC)).astimezone(dt.UTC).isoformat()
+    return aware(dt.datetime.fromisoformat(text)).astimezone(dt.UTC).isoformat()
 
 
 def _database(row: Mapping[str, Any]) -> str:

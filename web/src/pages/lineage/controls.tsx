@@ -22,6 +22,7 @@ const LENS_WORDS: { value: Lens | "none"; label: string }[] = [
   { value: "cost", label: "Cost" },
   { value: "pii", label: "Personal data" },
   { value: "completeness", label: "Completeness" },
+  { value: "perspective", label: "Perspectives" },
   { value: "disagreement", label: "Disagreements" },
   { value: "tag", label: "Tags" },
   { value: "namespace", label: "Namespaces" },

@@ -72,3 +72,15 @@ test("validity: by the instances of what a dataset holds, the worst of several",
   expect(words).toEqual(["3 wrong instances", "no instance yet", "valid to 2026-10", "no schedule", "no schedule"]);
   expect(lens.of(job({}))).toBeNull();
 });
+
+test("perspectives: who reports a node's edges; what was not looked up is not said to be in none", () => {
+  const of = new Map([
+    ["dataset:a:orders", "dbt, query-log"],
+    ["job:a:b", "dbt"],
+  ]);
+  const nodes = [dataset("dataset:a:orders"), job({}), dataset("dataset:a:other")] as LineageNode[];
+  const words = (cut: boolean) =>
+    nodes.map((one) => lensView("perspective", nodes, { perspectives: { of, cut } })!.of(one)?.note);
+  expect(words(false)).toEqual(["dbt, query-log", "dbt", "in no edge"]);
+  expect(words(true)[2]).toBe("not among the edges looked up");
+});

@@ -67,6 +67,8 @@ export interface LensData {
   traced?: ReadonlyMap<string, ReadonlySet<string>>;
   /** Datasets that a job of the answer writes. */
   written?: ReadonlySet<string>;
+  /** Dataset or job → who reports its edges, as `dbt, query-log`; `cut`: there are edges that were not looked up. */
+  perspectives?: { of: ReadonlyMap<string, string>; cut: boolean };
   /** Dataset → what sources disagree about its origin. */
   disagreements?: ReadonlyMap<string, string>;
   changes?: ReadonlyMap<string, "added" | "gone" | "changed">;
@@ -99,6 +101,10 @@ export function lensView(lens: Lens | undefined, nodes: readonly LineageNode[], 
       return pii();
     case "completeness":
       return completeness(data.traced ?? new Map(), data.written ?? new Set());
+    case "perspective": {
+      const { of = new Map(), cut = false } = data.perspectives ?? {};
+      return groups(nodes, (node) => of.get(node.id) ?? null, cut ? "not among the edges looked up" : "in no edge");
+    }
     case "disagreement":
       return disagreement(data.disagreements ?? new Map());
     case "tag":

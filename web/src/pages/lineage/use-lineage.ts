@@ -1,5 +1,6 @@
 // What the graph page shows, from its address: the answer, what lenses need, the other time, the path.
 import { useMemo } from "react";
+import type { Answer } from "../../api/client.ts";
 import { useAsk } from "../../api/queries.ts";
 import { type LineageAnswer, type LineageNode, ofNames } from "../../api/types.ts";
 import type { Direction, GroupBy, Lens, Only } from "../../search-params.ts";
@@ -70,8 +71,8 @@ export function useLineageView(view: View) {
   const cost = useAsk("/api/v2/cost", { query: { grain: "table", limit: 10_000 } }, { enabled: view.lens === "cost" });
   const seen = useAsk(
     "/api/v2/perspectives",
-    { query: { disagreement: DISAGREEMENTS, limit: 10_000 } },
-    { enabled: view.lens === "disagreement" },
+    { query: { disagreement: view.lens === "disagreement" ? DISAGREEMENTS : undefined, limit: 10_000 } },
+    { enabled: view.lens === "disagreement" || view.lens === "perspective" },
   );
 
   const answer = useMemo(() => lineage.data && ofNames(lineage.data), [lineage.data]);
@@ -99,6 +100,7 @@ export function useLineageView(view: View) {
       troubles,
       entities: entities.data?.entities,
       money: new Map(cost.data?.costs.flatMap((one) => (one.id && one.money !== null ? [[one.id, one.money]] : []))),
+      perspectives: seen.data && perspectivesOf(seen.data),
       disagreements: new Map(
         seen.data?.edges.flatMap((one) => (one.disagreement ? [[one.target, one.disagreement]] : [])),
       ),
@@ -128,6 +130,22 @@ export function useLineageView(view: View) {
     return select(view.filter, graph.nodes, graph.edges);
   }, [graph, along, view.to, view.filter]);
   return { lineage, answer: shown, folded, graph, grouped, records, lens, route, path, difference, earlier };
+}
+
+/** Who reports the edges of each dataset and job, by name. */
+function perspectivesOf({ edges, total }: Answer<"/api/v2/perspectives">): { of: Map<string, string>; cut: boolean } {
+  const found = new Map<string, Set<string>>();
+  const add = (id: string, name: string) => {
+    const names = found.get(id);
+    if (names) names.add(name);
+    else found.set(id, new Set([name]));
+  };
+  for (const { source, target, jobs } of edges)
+    for (const [name, ids] of Object.entries(jobs)) for (const id of [source, target, ...ids]) add(id, name);
+  return {
+    of: new Map([...found].map(([id, names]) => [id, [...names].sort().join(", ")])),
+    cut: total > edges.length,
+  };
 }
 
 /** Dataset → its columns that some column edge ends in. */
