@@ -86,7 +86,7 @@ describe("the graph by hand", () => {
     ["Freshness", "on time"],
     ["Usage", "read"],
     ["Validity", "no schedule"],
-    ["Perspectives", "example"],
+    ["Perspectives", "headwater"],
     ["Tags", "no tag"],
     ["Namespaces", "file"],
   ])
@@ -98,8 +98,23 @@ describe("the graph by hand", () => {
       await page.waitForURL(/lens=/);
       const legend = page.locator(".legend");
       await page.waitForFunction(() => document.querySelector(".legend .swatch"));
+      await page.waitForFunction(() => !document.querySelector(".legend").innerText.includes("looking it up"));
       assert.ok((await legend.innerText()).toLowerCase().includes(word), await legend.innerText());
     });
+
+  onPage(
+    "says of a lens without an answer why, and not that all is well",
+    async (page, open) => {
+      await page.route("**/api/v2/open-incidents*", (route) =>
+        route.fulfill({ status: 503, contentType: "application/json", body: '{"message": "The database is away."}' }),
+      );
+      await open(lineage(CLEAN, "?depth=1&lens=incidents"));
+      await settled(page);
+      await page.locator(".legend").getByText("The database is away.").waitFor();
+      assert.equal(await page.getByText("no open incident").count(), 0);
+    },
+    { expected: ["503"] },
+  );
 
   for (const by of ["source", "team", "product", "tag", "owner", "parent"])
     onPage(`groups by ${by}, and no node goes without a count`, async (page, open) => {

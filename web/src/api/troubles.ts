@@ -23,7 +23,11 @@ export function troublesOf(incidents: Answer<"/api/v2/open-incidents">["incident
   return found;
 }
 
+/** The question that `useTroubles` asks, for those who have to tell no trouble from no answer. */
+export const useOpenIncidents = (enabled = true) =>
+  useAsk("/api/v2/open-incidents", { query: { limit: MOST } }, { enabled, every: 60_000 });
+
 export function useTroubles(enabled = true): Troubles {
-  const open = useAsk("/api/v2/open-incidents", { query: { limit: MOST } }, { enabled, every: 60_000 });
+  const open = useOpenIncidents(enabled);
   return useMemo(() => troublesOf(open.data?.incidents ?? []), [open.data]);
 }

@@ -7,7 +7,8 @@ import type { Direction, GroupBy, Lens, Only } from "../../search-params.ts";
 import { type Change, compare, edgeKey } from "./difference.ts";
 import { foldJobs } from "./fold.ts";
 import { groupNodes } from "./group.ts";
-import { useTroubles } from "../../api/troubles.ts";
+import { useOpenIncidents, useTroubles } from "../../api/troubles.ts";
+import { TONES } from "../../parts/state.tsx";
 import { lensView } from "./lenses.ts";
 import { graphOfRecords, isNamed, isRecord } from "./records.ts";
 import { select } from "./selection.ts";
@@ -66,6 +67,7 @@ export function useLineageView(view: View) {
   );
   const fresh = useAsk("/api/v2/freshness", { query: { limit: 10_000 } }, { enabled: view.lens === "freshness" });
   const entities = useAsk("/api/v2/entities", { query: { limit: 10_000 } }, { enabled: view.lens === "validity" });
+  const incidents = useOpenIncidents(view.lens === "incidents");
   const troubles = useTroubles(view.lens === "incidents");
   const usage = useAsk("/api/v2/usage", { query: { limit: 10_000 } }, { enabled: view.lens === "usage" });
   const cost = useAsk("/api/v2/cost", { query: { grain: "table", limit: 10_000 } }, { enabled: view.lens === "cost" });
@@ -93,8 +95,14 @@ export function useLineageView(view: View) {
       shown ? foldJobs(shown, new Set(openKey ? openKey.split("\n") : []), view.unfolded || view.to !== null) : null,
     [shown, openKey, view.unfolded, view.to],
   );
+  const asked = { incidents, validity: entities, freshness: fresh, usage, cost, perspective: seen, disagreement: seen };
+  const question = !difference && view.lens && view.lens in asked ? asked[view.lens as keyof typeof asked] : null;
+  // Nothing is said of a node before the answer is there, or without one.
+  const unanswered =
+    question?.data === undefined && question ? (question.error ? question.error.message : "looking it up…") : null;
   const lens = useMemo(() => {
     if (!folded) return null;
+    if (unanswered) return { of: () => null, legend: [{ tint: TONES.none, word: unanswered }] };
     return lensView(difference ? "changed" : view.lens, folded.nodes, {
       freshness: new Map(fresh.data?.freshness.map((one) => [one.id, one.state])),
       troubles,
@@ -109,7 +117,18 @@ export function useLineageView(view: View) {
       reads: new Map(usage.data?.datasets.map((one) => [one.id, one.reads])),
       changes: difference?.nodes,
     });
-  }, [folded, difference, view.lens, fresh.data, usage.data, cost.data, seen.data, troubles, entities.data]);
+  }, [
+    folded,
+    difference,
+    view.lens,
+    fresh.data,
+    usage.data,
+    cost.data,
+    seen.data,
+    troubles,
+    entities.data,
+    unanswered,
+  ]);
   const whole = useMemo(
     () => (shown && folded ? graphOf(shown, folded, lens, difference?.edges ?? NO_CHANGES) : null),
     [shown, folded, lens, difference],
