@@ -53,7 +53,7 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str, source: str)
         )
         .when(
             _is_key(),
-            F.concat(F.lit("SELECT 1 FROM "), F.nullif(F.regexp_extract(definition, _REFERRED, 1), F.lit(""))),
+            F.concat(F.lit("TABLE "), F.nullif(F.regexp_extract(definition, _REFERRED, 1), F.lit(""))),
         )
         .otherwise(F.concat(F.lit("CREATE "), _kind(), F.lit(" "), _name(source), F.lit(" AS\n"), definition)),
         "database": text(F.col("database")),
