@@ -65,7 +65,7 @@ def pull(task: ConnectorTask, send: Send) -> PullReport:
 
 def _connected(settings: Mapping[str, str]) -> Airflow:
     return Airflow(
-        settings["url"],
+        settings["address"],
         username=settings.get("user"),
         password=settings.get("password"),
         token=settings.get("token"),

@@ -19,7 +19,7 @@ TOOL: Final = "metabase"
 
 def test(task: ConnectorTask) -> Iterator[ConnectorCheck]:
     settings = task.settings
-    with Rest(settings["url"]) as rest:
+    with Rest(settings["address"]) as rest:
         _sign_in(rest, settings)
         user = rest.get("/api/user/current")
         yield ConnectorCheck("connect", "ok", f"Metabase, as {user.get('email') or user.get('common_name')}")
@@ -63,7 +63,7 @@ def _namespace(engine: str, details: Mapping[str, Any]) -> str | None:
 
 
 def pull(task: ConnectorTask, send: Send) -> PullReport:
-    with Rest(task.settings["url"]) as rest:
+    with Rest(task.settings["address"]) as rest:
         _sign_in(rest, task.settings)
         return _pull(rest, task, send)
 
@@ -106,7 +106,7 @@ class _Source:
     """One Metabase. Tables are asked for once."""
 
     def __init__(self, rest: Rest, settings: Mapping[str, str], now: dt.datetime) -> None:
-        self._rest, self._url, self._now = rest, settings["url"].rstrip("/"), now
+        self._rest, self._url, self._now = rest, settings["address"].rstrip("/"), now
         self._databases = _databases(rest, settings)
         self._tables: dict[int, DatasetName | None] = {}
         self.cards: set[int] = set()

@@ -27,12 +27,12 @@ class Rest:
 
     def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
         if not url.startswith(("http://", "https://")):
-            raise InvalidQuestion(f"{url[:100]!r} is no address; begin with http:// or https://", field="url")
+            raise InvalidQuestion(f"{url[:100]!r} is no address; begin with http:// or https://", field="address")
         self._url, self.headers = url.rstrip("/"), dict(headers or {})
         try:
             self._connection = Connection(self._url, timeout=_SECONDS, connect=10.0, most=_LARGEST)
         except ValueError as error:
-            raise InvalidQuestion(f"{url[:100]!r} is no address: {error}", field="url") from error
+            raise InvalidQuestion(f"{url[:100]!r} is no address: {error}", field="address") from error
 
     def get(self, path: str, parameters: Mapping[str, object] | None = None) -> Any:
         """Return what the system answers, decoded."""
@@ -76,7 +76,7 @@ def _decoded(answer: Answer, url: str) -> Any:
         return msgspec.json.decode(answer.body) if answer.body else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidQuestion(
-            f"{url} answered no JSON ({error}); is it the address of this system?", field="url"
+            f"{url} answered no JSON ({error}); is it the address of this system?", field="address"
         ) from error
 
 

@@ -160,4 +160,4 @@ def _connected(settings: Mapping[str, str]) -> Rest:
 
         pair = base64.b64encode(f"{user}:{settings.get('password', '')}".encode()).decode()
         headers["Authorization"] = f"Basic {pair}"
-    return Rest(settings["url"], headers)
+    return Rest(settings["address"], headers)

@@ -20,7 +20,7 @@ _MOST_VIEWS: Final = 5_000
 
 
 def test(task: ConnectorTask) -> Iterator[ConnectorCheck]:
-    with Rest(task.settings["url"]) as rest:
+    with Rest(task.settings["address"]) as rest:
         _sign_in(rest, task.settings)
         yield ConnectorCheck("connect", "ok", f"Superset, as {task.settings['user']}")
         for what in ("dataset", "chart", "dashboard"):
@@ -45,14 +45,14 @@ def test(task: ConnectorTask) -> Iterator[ConnectorCheck]:
 
 
 def pull(task: ConnectorTask, send: Send) -> PullReport:
-    with Rest(task.settings["url"]) as rest:
+    with Rest(task.settings["address"]) as rest:
         _sign_in(rest, task.settings)
         return _pull(rest, task, send)
 
 
 def _pull(rest: Rest, task: ConnectorTask, send: Send) -> PullReport:
     before, now = task.cursor or {}, dt.datetime.now(dt.UTC)
-    url = task.settings["url"].rstrip("/")
+    url = task.settings["address"].rstrip("/")
     namespaces = namespaces_of(task.settings["namespaces"])
     warnings: list[str] = []
     datasets = {int(row["id"]): row for row in _rows(rest, "dataset")}

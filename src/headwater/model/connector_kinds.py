@@ -80,7 +80,7 @@ KINDS: Final[Mapping[str, ConnectorKind]] = {
             "airflow",
             "DAGs, tasks, their runs, and the assets that they make and wait for",
             (
-                Option("url", "Airflow's address; that of Airflow 2 ends with /api/v1", required=True),
+                Option("address", "Airflow's address; that of Airflow 2 ends with /api/v1", required=True),
                 Option("user", "the user to read as"),
                 Option("password", "the user's password", secret=True),
                 Option("token", "an access token, instead of user and password", secret=True),
@@ -92,7 +92,7 @@ KINDS: Final[Mapping[str, ConnectorKind]] = {
             "metabase",
             "questions and dashboards, what they read, when a person last looked",
             (
-                Option("url", "Metabase's address", required=True),
+                Option("address", "Metabase's address", required=True),
                 Option("api_key", "an API key of the group Administrators", secret=True),
                 Option("user", "the user to read as, without an API key"),
                 Option("password", "the user's password", secret=True),
@@ -103,7 +103,7 @@ KINDS: Final[Mapping[str, ConnectorKind]] = {
             "superset",
             "charts and dashboards, what they read, when a person last opened them",
             (
-                Option("url", "Superset's address", required=True),
+                Option("address", "Superset's address", required=True),
                 Option("user", "the user to read as", required=True),
                 Option("password", "the user's password", secret=True),
                 Option("provider", "how the user signs in: db or ldap", default="db"),
@@ -116,7 +116,7 @@ KINDS: Final[Mapping[str, ConnectorKind]] = {
             "schema_registry",
             "versions of topics with their columns and compatibility, from a registry with Confluent's API",
             (
-                Option("url", "the registry's address", required=True),
+                Option("address", "the registry's address", required=True),
                 Option("namespace", "the namespace of its topics, such as kafka://broker:9092", required=True),
                 Option("user", "the user to read as, if it asks for one"),
                 Option("password", "the user's password", secret=True),

@@ -15,7 +15,9 @@ TOPIC = "/api/v1/namespaces/kafka%3A%2F%2Fbroker%3A9092/datasets/orders"
 def test_versions_of_a_subject_are_versions_of_its_topic(client: Any) -> None:
     sent: list[dict[str, Any]] = []
     with recorded("schema_registry") as system:
-        settings, _ = check_options(KINDS["schema_registry"], {"url": system.url, "namespace": "kafka://broker:9092"})
+        settings, _ = check_options(
+            KINDS["schema_registry"], {"address": system.url, "namespace": "kafka://broker:9092"}
+        )
         connector("schema_registry").pull(ConnectorTask("pull", "schema_registry", "registry", settings), sent.append)
     reply = client.post("/api/v1/lineage/batch", json.dumps(sent).encode())
     assert reply.json()["summary"]["failed"] == 0, reply.text

@@ -40,7 +40,7 @@ def edges(events: list[dict[str, Any]]) -> dict[str, tuple[set[str], set[str]]]:
 
 def test_metabase_reads_questions_dashboards_and_who_looked() -> None:
     with recorded("metabase") as system:
-        settings = {"url": system.url, "api_key": "mb_secret"}
+        settings = {"address": system.url, "api_key": "mb_secret"}
         checks = check("metabase", settings)
         assert [(one.name, one.state) for one in checks] == [
             ("connect", "ok"),
@@ -75,7 +75,7 @@ def test_metabase_reads_questions_dashboards_and_who_looked() -> None:
 
 def test_airflow_reads_jobs_runs_and_assets() -> None:
     with recorded("airflow") as system:
-        settings = {"url": system.url, "user": "reader", "password": "secret"}
+        settings = {"address": system.url, "user": "reader", "password": "secret"}
         assert [one.state for one in check("airflow", settings)] == ["ok"] * 4
         sent, report = pull("airflow", settings)
         again, _ = pull("airflow", settings, report.cursor)
@@ -95,7 +95,12 @@ def test_airflow_reads_jobs_runs_and_assets() -> None:
 
 def test_superset_reads_charts_dashboards_and_who_opened_them() -> None:
     with recorded("superset") as system:
-        settings = {"url": system.url, "user": "reader", "password": "secret", "namespaces": "shop=postgres://db:5432"}
+        settings = {
+            "address": system.url,
+            "user": "reader",
+            "password": "secret",
+            "namespaces": "shop=postgres://db:5432",
+        }
         assert [(one.name, one.state) for one in check("superset", settings)][:4] == [
             ("connect", "ok"),
             ("dataset", "ok"),
@@ -126,7 +131,7 @@ def test_superset_reads_charts_dashboards_and_who_opened_them() -> None:
 def test_versions_of_a_schema_registry_are_versions_of_topics() -> None:
     settings = {"namespace": "kafka://broker:9092", "user": "reader", "password": "secret"}
     with recorded("schema_registry") as system:
-        settings["url"] = system.url
+        settings["address"] = system.url
         assert check("schema_registry", settings)[0].text == "3 subjects, compatibility BACKWARD"
         sent, report = pull("schema_registry", settings)
         assert {one["authorization"] for _, one in system.asked} == {"Basic cmVhZGVyOnNlY3JldA=="}
@@ -231,7 +236,7 @@ def test_a_system_that_asks_for_patience_is_asked_again(monkeypatch: pytest.Monk
 def test_no_error_has_a_secret_in_it() -> None:
     """Whatever a system answers: here it answers with the key that it was sent."""
     lines: list[ConnectorLine] = []
-    task = ConnectorTask("test", "metabase", "one", {"url": "http://127.0.0.1:1/hush-hush", "api_key": "hush-hush"})
+    task = ConnectorTask("test", "metabase", "one", {"address": "http://127.0.0.1:1/hush-hush", "api_key": "hush-hush"})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("headwater.connectors.rest.PAUSES", ())
         assert run_task(task, lines.append) == 1

@@ -51,6 +51,8 @@ const LOOKS: Record<string, Look> = {
   retracted: { word: "retracted", tone: "none", shape: RING, filled: false },
   planned: { word: "planned", tone: "none", shape: RING, filled: false },
   paused: { word: "paused", tone: "warn", shape: SQUARE, filled: false },
+  works: { word: "works", tone: "good", shape: CIRCLE, filled: true },
+  pulling: { word: "pulling", tone: "busy", shape: RING, filled: false },
   sent: { word: "sent", tone: "good", shape: CIRCLE, filled: true },
   refused: { word: "refused", tone: "bad", shape: TRIANGLE, filled: true },
   done: { word: "done", tone: "good", shape: CIRCLE, filled: true },

@@ -264,10 +264,9 @@ def _command(kind: ConnectorKind) -> Callable[..., None]:
     def add_connector(**given: Any) -> None:
         _add(kind, given)
 
-    required = " ".join(f"--{one.name.replace('_', '-')} …" for one in kind.options if one.required)
+    title, example = _COMMANDS[kind.name]
     add_connector.__doc__ = (
-        f"Connect {_TITLES.get(kind.name, kind.name.capitalize())}: {kind.reads}.\n\n"
-        f"Examples:\n\n  headwater connect {kind.name.replace('_', '-')} {required}".rstrip()
+        f"Connect {title}: {kind.reads}.\n\nExamples:\n\n  headwater connect {kind.name.replace('_', '-')} {example}"
     )
     add_connector.__annotations__ = {name: type_ for name, (type_, _) in parameters.items()}
     add_connector.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -279,7 +278,27 @@ def _command(kind: ConnectorKind) -> Callable[..., None]:
     return add_connector
 
 
-_TITLES = {"postgres": "PostgreSQL", "dbt": "dbt", "bigquery": "BigQuery"}
+_COMMANDS = {
+    "postgres": ("PostgreSQL", "--host db.example.com --database shop --user headwater"),
+    "dbt": ("dbt", "--artifacts /srv/shop/target --namespace postgres://db.example.com:5432"),
+    "airflow": ("Airflow", "--address https://airflow.example.com"),
+    "metabase": ("Metabase", "--address https://metabase.example.com"),
+    "superset": (
+        "Superset",
+        "--address https://superset.example.com --user headwater --namespaces shop=postgres://db.example.com:5432",
+    ),
+    "schema_registry": (
+        "a schema registry",
+        "--address http://registry.example.com:8081 --namespace kafka://broker.example.com:9092",
+    ),
+    "snowflake": ("Snowflake", "--account myorg-myaccount --user HEADWATER --warehouse COMPUTE_WH"),
+    "bigquery": ("BigQuery", "--project my-project --region eu"),
+    "redshift": ("Redshift", "--host shop.abc123.eu-west-1.redshift.amazonaws.com --database shop --user headwater"),
+    "databricks": ("Databricks", "--host dbc-a1b2.cloud.databricks.com --http-path /sql/1.0/warehouses/abc123"),
+    "trino": ("Trino", "--host trino.example.com --user headwater"),
+}
+"""Of each kind its name in words, and the options of an example."""
+
 for _kind in KINDS.values():
     connect.command(_kind.name.replace("_", "-"))(_command(_kind))
 
