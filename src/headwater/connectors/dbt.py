@@ -5,6 +5,7 @@
 
 import datetime as dt
 import tempfile
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -95,7 +96,8 @@ def _send_runs(
     invocation = str((results.get("metadata") or {}).get("invocation_id") or "")
     if invocation != before:
         manifest = read_json(folder / _FILES[0])
-        run_id = event.run_id()
+        # Read again after a pull that was cut off, the runs are the same ones.
+        run_id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"dbt:{invocation}:")) if invocation else event.run_id()
         parent = Parent(run_id, jobs, "dbt", run_id, jobs, "dbt")
         try:
             for one in Artifacts(manifest, space, parent).events(results["results"]):

@@ -198,11 +198,14 @@ def test_dbt_reads_a_folder_or_an_address(tmp_path: Path, by_address: bool) -> N
         assert [one.state for one in check("dbt", settings)] == ["ok"] * 3
         sent, report = pull("dbt", settings)
         again, _ = pull("dbt", settings, report.cursor)
+        cut_off, _ = pull("dbt", settings)
         if by_address:
             assert {one["authorization"] for _, one in system.asked} == {"Bearer bearer-token"}
     assert edges(sent) == {"shop.orders": ({"shop.raw.orders", "shop.raw.customers"}, {"shop.mart.orders"})}
     assert sent[0]["outputs"][0]["facets"]["schema"]["fields"] == [{"name": "id", "type": "integer"}]
     assert [one["eventType"] for one in sent if "run" in one] == ["START", "COMPLETE"]
+    # A pull that was cut off and is done again tells of the same runs.
+    assert [one.get("run") for one in cut_off] == [one.get("run") for one in sent]
     assert again == []
 
 

@@ -5,6 +5,7 @@ Field names: dbt's manifest schema v12 and run results schema v6.
 
 import json
 import logging
+import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -68,7 +69,7 @@ class Artifacts:
 
     def _built(self, node: Node, result: Node) -> Iterator[Node]:
         job = (self._parent.job_namespace, f"{self._project}.{node['name']}")
-        run_id = event.run_id()
+        run_id = self._run_id(result["unique_id"])
         parent = {"parent": event.parent(self._parent.run_id, self._parent.job, self._parent.root)}
         inputs = [event.dataset(each.namespace, each.name) for each in self._inputs(node)]
         yield event.run(
@@ -103,7 +104,7 @@ class Artifacts:
             assertions.append(assertion | severity | ({"column": column} if column else {}))
         facet = event.facet("DataQualityAssertionsDatasetFacet/1-0-1", assertions=assertions)
         checked = event.dataset(name.namespace, name.name, input_facets={"dataQualityAssertions": facet})
-        run_id = event.run_id()
+        run_id = self._run_id(f"{on}.tests")
         job = (self._parent.job_namespace, f"{self._project}.{node['name']}.tests")
         parent = {"parent": event.parent(self._parent.run_id, self._parent.job, self._parent.root)}
         kind_of_job = {"jobType": event.job_type("BATCH", "DBT", "TEST")}
@@ -113,6 +114,10 @@ class Artifacts:
                         event_time=began)  # fmt: skip
         # A failed test is a finding about the data; the run that found it did its work.
         yield event.run("COMPLETE", run_id=run_id, job=job, inputs=[checked], run_facets=parent, event_time=ended)
+
+    def _run_id(self, of: str) -> str:
+        """The id of a run below the parent's: the same however often its results are read."""
+        return str(uuid.uuid5(uuid.UUID(self._parent.run_id), of))
 
     def _tested(self, test: Node) -> list[str]:
         """The relation that a test is about; all that it reads if dbt does not say."""

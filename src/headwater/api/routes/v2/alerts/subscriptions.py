@@ -39,7 +39,10 @@ async def subscribe(
     owner = _owner(request, as_)
     address = data.to or owner
     if "@" not in address and not data.to:
-        raise InvalidQuestion("your name is no mail address; say where messages go", parameter="to")
+        raise InvalidQuestion(
+            "your name is no mail address: say where messages go, as `--to ana@example.org` or `--to channel:NAME` (`to` of the request)",
+            parameter="to",
+        )
     if address != owner and not request.state.actor.may("write"):
         role = request.state.actor.role
         raise Forbidden(
