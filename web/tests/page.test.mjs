@@ -169,7 +169,7 @@ describe("what if", () => {
     "a name that is none is answered with names that are near",
     async (page, open) => {
       await open("whatif?of=site.public.clicks.sesion");
-      await page.getByText(/has no column 'sesion'; it has session/).waitFor();
+      await page.getByText(/has no column 'sesion'; the nearest: session/).waitFor();
     },
     { expected: ["404"] },
   );
