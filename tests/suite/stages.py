@@ -104,7 +104,13 @@ STAGES = (
         least=44,
     ),
     # The warehouse's log is read in the Spark that runs already.
-    Stage("pipeline", tests=("tests/pipeline", "tests/examples/warehouse"), after=("java", "page", "dbt"), least=190),
+    Stage(
+        "pipeline",
+        tests=("tests/pipeline", "tests/examples/warehouse"),
+        after=("java", "page", "dbt"),
+        limit=1800,
+        least=190,
+    ),
     Stage(
         "lake-tables",
         tests=tuple(f"tests/capture/spark/test_{name}.py" for name in ("lake", "connect_lake")),

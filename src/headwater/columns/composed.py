@@ -12,7 +12,7 @@ from headwater.columns import kinds
 from headwater.columns.result import Flow, Input, Output, Statement, TableName, level_of
 
 _REPLACES = frozenset({"CREATE", "OVERWRITE", "CLONE"})
-_MADE = frozenset({"CREATE", "CLONE", "LIKE"})
+MADE = frozenset({"CREATE", "CLONE", "LIKE"})
 
 
 class _Inside:
@@ -72,7 +72,7 @@ class Composition:
         self.inside.update(table for table in moved if table is not None)
         filling = {flow.target for flow in statement.flows}
         for change in statement.changes:
-            if change.action in _MADE and change.table in self.inside and change.table not in filling:
+            if change.action in MADE and change.table in self.inside and change.table not in filling:
                 self.filled[change.table] = _Inside()
         reads: dict[TableName, None] = {}
         for table in statement.reads:
@@ -100,7 +100,7 @@ def _own_tables(statements: Iterable[Statement]) -> set[TableName]:
     own: set[TableName] = set()
     for statement in statements:
         for change in statement.changes:
-            if change.action in _MADE:
+            if change.action in MADE:
                 made.add(change.table)
                 if change.temporary or change.table[-1].startswith("#"):
                     own.add(change.table)

@@ -906,15 +906,6 @@ create table plan_items (
   primary key (plan, number)
 ) with (fillfactor = 80);
 
--- Programs that take items of plans: each says so again and again while it lives.
-create table plan_workers (
-  name       text        primary key,
-  -- The plan whose items it takes; null: those of every applied plan.
-  plan       uuid,
-  seen_at    timestamptz not null,
-  expires_at timestamptz not null
-);
-
 -- The columns of entities that may be wrong because of an incident about some columns only, by the lineage at its opening. `columns`: null where
 -- it may be all of them. `since`: when the first condemned version was made; null where that is unknown.
 create table incident_columns (
@@ -1492,4 +1483,13 @@ create table subscriptions (
   address  text        not null,
   since    timestamptz not null default clock_timestamp(),
   primary key (owner, selector)
+);
+
+-- Programs that take items of plans: each says so again and again while it lives.
+create table plan_workers (
+  name       text        primary key,
+  -- The plan whose items it takes; null: those of every applied plan.
+  plan       uuid,
+  seen_at    timestamptz not null,
+  expires_at timestamptz not null
 );

@@ -188,8 +188,8 @@ async def _written_columns(
 def _made_columns(work: list[_Work]) -> dict[uuid.UUID, Parts]:
     made: dict[uuid.UUID, set[Parts]] = defaultdict(set)
     for one in work:
-        for target, flow in _flows(one):
-            names = tuple(output.name for output in flow.columns)
+        for target, flow, named in _flows(one):
+            names = tuple(output.name for output in flow.columns) if named else ("",)
             made[target].add(names if all(name not in {"", "*"} for name in names) else ())
     return {target: next(iter(some)) for target, some in made.items() if len(some) == 1 and all(some)}
 
@@ -321,7 +321,7 @@ def _read(work: list[_Work]) -> list[ColumnEdge]:
 
 def _edges_of(work: _Work) -> list[ColumnEdge]:
     found: dict[ColumnEdge, None] = {}
-    for target, flow in _flows(work):
+    for target, flow, _ in _flows(work):
         for output in flow.columns:
             for one in output.inputs if output.name not in {"", "*"} else ():
                 for edge in _edges(work, target, output.name, one):
@@ -332,10 +332,11 @@ def _edges_of(work: _Work) -> list[ColumnEdge]:
     return list(found)
 
 
-def _flows(work: _Work) -> Iterable[tuple[uuid.UUID, Any]]:
-    """Yield what the text writes into the outputs that are asked for."""
+def _flows(work: _Work) -> Iterable[tuple[uuid.UUID, Any, bool]]:
+    """Yield what the text writes into the outputs that are asked for, and whether it names their columns: a query does, and what creates a table; an
+    INSERT fills columns that are named elsewhere."""
     from headwater.columns.catalog import Catalog
-    from headwater.columns.composed import composed
+    from headwater.columns.composed import MADE, composed
     from headwater.columns.tables import final_names
 
     text = work.text
@@ -345,12 +346,13 @@ def _flows(work: _Work) -> Iterable[tuple[uuid.UUID, Any]]:
     except ValueError:  # an unknown dialect: the plain one reads most of it
         statements = sql_engine().analyse(text.query, "", catalog)
     renamed = final_names(statements)
+    made = {change.table for statement in statements for change in statement.changes if change.action in MADE}
     flows = list(composed(statements))
     alone = len({renamed.get(flow.target, flow.target) for flow in flows if flow.target}) <= 1
     for flow in flows:
         target = _target(flow.target, renamed, text, alone=alone)
         if target is not None and target in work.outputs:
-            yield target, flow
+            yield target, flow, flow.target is None or flow.target in made
 
 
 def _edges(work: _Work, target: uuid.UUID, field: str, one: Any) -> Iterable[ColumnEdge]:
