@@ -2166,23 +2166,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v2/connectors/{name}/pause": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** PauseConnector */
-        post: operations["ApiV2ConnectorsNamePausePauseConnector"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v2/connectors/{name}/resume": {
         parameters: {
             query?: never;
@@ -2194,6 +2177,23 @@ export interface paths {
         put?: never;
         /** PauseConnector */
         post: operations["ApiV2ConnectorsNameResumePauseConnector"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/connectors/{name}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** PauseConnector */
+        post: operations["ApiV2ConnectorsNamePausePauseConnector"];
         delete?: never;
         options?: never;
         head?: never;
@@ -11546,7 +11546,7 @@ export interface operations {
             };
         };
     };
-    ApiV2ConnectorsNamePausePauseConnector: {
+    ApiV2ConnectorsNameResumePauseConnector: {
         parameters: {
             query?: never;
             header?: never;
@@ -11569,7 +11569,7 @@ export interface operations {
             };
         };
     };
-    ApiV2ConnectorsNameResumePauseConnector: {
+    ApiV2ConnectorsNamePausePauseConnector: {
         parameters: {
             query?: never;
             header?: never;
