@@ -38,7 +38,7 @@ def test_a_stream_is_alive_however_long_it_has_been_silent(client: Any) -> None:
     told = run(client, 1)
     assert (told["state"], told["streaming"], told["stalled"]) == ("RUNNING", True, False)
     assert dt.datetime.fromisoformat(told["last_event_at"]) == NOW - dt.timedelta(days=30)
-    assert client.get("/api/v2/runs", stalled="true").json() == {"total": 0, "runs": []}
+    assert client.get("/api/v2/runs", stalled="true").json() == {"total": 0, "runs": [], "children": {}}
     node = client.get("/api/v2/jobs/test/stream").json()
     assert node["streaming"] is True
     assert (node["last_run"]["streaming"], node["last_run"]["stalled"]) == (True, False)
