@@ -9,6 +9,7 @@ import time
 from typing import Any
 from urllib.parse import unquote
 
+from litestar import Request
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -19,6 +20,21 @@ from headwater.intake.people import audit
 
 # Unauthenticated callers must not fill the table: only so many refusals a minute get a row; the metrics count all.
 _STRANGERS_A_MINUTE = 60
+
+
+def audited_change(
+    request: Request[Any, Any, Any],
+    action: str,
+    target: str,
+    detail: dict[str, object],
+    *,
+    status: int = 200,
+    by: str | None = None,
+) -> audit.Change:
+    """Return the row of a change, which is written in its transaction or, if it is refused, by the middleware. `by`: default, the actor."""
+    actor: Actor = request.state.actor
+    request.state.audit = {"action": action, "target": target, "detail": detail}
+    return audit.Change(by or actor.name, actor.role, request.method, request.url.path, action, target, status, detail)
 
 
 class Audit:

@@ -47,7 +47,7 @@ class RunAspects(msgspec.Struct):
     error: str | None
     inputs: dict[uuid.UUID, frozenset[uuid.UUID]]
     versions: dict[Aspect, str] = {}
-    """Of `values` those that say which version of an input it read."""
+    """The aspects among `values` that say which version of an input the run read."""
 
 
 async def load(connection: Connection, rows: Sequence[RunRow], steps: int = _MOST_STEPS) -> list[RunAspects]:

@@ -297,7 +297,7 @@ _COMMANDS = {
     "databricks": ("Databricks", "--host dbc-a1b2.cloud.databricks.com --http-path /sql/1.0/warehouses/abc123"),
     "trino": ("Trino", "--host trino.example.com --user headwater"),
 }
-"""Of each kind its name in words, and the options of an example."""
+"""By kind: its name in words, and the options of an example."""
 
 for _kind in KINDS.values():
     connect.command(_kind.name.replace("_", "-"))(_command(_kind))

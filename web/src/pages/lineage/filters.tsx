@@ -25,10 +25,7 @@ const OFFERED = 200;
 const words = (value: string) => value.replaceAll("_", " ");
 
 /** A patch that removes every filter. */
-export const NO_FILTERS: Only = {
-  ...{ namespace: undefined, platform: undefined, tag: undefined, owner: undefined, type: undefined },
-  ...{ state: undefined, origin: undefined, seen: undefined, hide: undefined },
-};
+export const NO_FILTERS: Only = filtersOf(new FormData());
 
 interface Props {
   only: Only;

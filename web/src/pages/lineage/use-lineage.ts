@@ -7,7 +7,7 @@ import type { Direction, GroupBy, Lens, Only } from "../../search-params.ts";
 import { type Change, compare, edgeKey } from "./difference.ts";
 import { foldJobs } from "./fold.ts";
 import { groupNodes } from "./group.ts";
-import { useOpenIncidents, useTroubles } from "../../api/troubles.ts";
+import { troublesOf, useOpenIncidents } from "../../api/troubles.ts";
 import { TONES } from "../../parts/state.tsx";
 import { lensView } from "./lenses.ts";
 import { graphOfRecords, isNamed, isRecord } from "./records.ts";
@@ -68,7 +68,6 @@ export function useLineageView(view: View) {
   const fresh = useAsk("/api/v2/freshness", { query: { limit: 10_000 } }, { enabled: view.lens === "freshness" });
   const entities = useAsk("/api/v2/entities", { query: { limit: 10_000 } }, { enabled: view.lens === "validity" });
   const incidents = useOpenIncidents(view.lens === "incidents");
-  const troubles = useTroubles(view.lens === "incidents");
   const usage = useAsk("/api/v2/usage", { query: { limit: 10_000 } }, { enabled: view.lens === "usage" });
   const cost = useAsk("/api/v2/cost", { query: { grain: "table", limit: 10_000 } }, { enabled: view.lens === "cost" });
   const seen = useAsk(
@@ -105,7 +104,7 @@ export function useLineageView(view: View) {
     if (unanswered) return { of: () => null, legend: [{ tint: TONES.none, word: unanswered }] };
     return lensView(difference ? "changed" : view.lens, folded.nodes, {
       freshness: new Map(fresh.data?.freshness.map((one) => [one.id, one.state])),
-      troubles,
+      troubles: incidents.data && troublesOf(incidents.data.incidents),
       entities: entities.data?.entities,
       money: new Map(cost.data?.costs.flatMap((one) => (one.id && one.money !== null ? [[one.id, one.money]] : []))),
       perspectives: seen.data && perspectivesOf(seen.data),
@@ -125,7 +124,7 @@ export function useLineageView(view: View) {
     usage.data,
     cost.data,
     seen.data,
-    troubles,
+    incidents.data,
     entities.data,
     unanswered,
   ]);

@@ -7,8 +7,8 @@ from litestar.datastructures import State
 from litestar.params import JSONBody, PathParameter
 
 from headwater.answer import connectors as answers
+from headwater.api.audit import audited_change
 from headwater.intake.connectors import connectors as writes
-from headwater.intake.people.audit import Change
 
 Name = Annotated[str, PathParameter(description="The connector's name.")]
 _ADMIN = {"role": "admin"}
@@ -37,7 +37,9 @@ async def add_connector(
     request: Request[Any, Any, Any], state: State, data: JSONBody[writes.ConnectorRequest]
 ) -> writes.TestedConnector:
     """Test a connector and add it, or replace one. If `ok` is false, a check failed and nothing was changed."""
-    by = _change(request, "replace_connector" if data.replace else "add_connector", data.name[:100], _about(data))
+    by = audited_change(
+        request, "replace_connector" if data.replace else "add_connector", data.name[:100], _about(data)
+    )
     tested = await writes.add_connector(state.database, data, state.outbound.key, by=by)
     request.state.audit = {"written": True}
     state.puller.wake.set()
@@ -47,7 +49,7 @@ async def add_connector(
 @post("/{name:str}/test", status_code=200, opt=_ADMIN)
 async def test_connector(request: Request[Any, Any, Any], state: State, name: Name) -> writes.TestedConnector:
     """Try what a pull needs, and say which grants are missing."""
-    by = _change(request, "test_connector", name, {})
+    by = audited_change(request, "test_connector", name, {})
     tested = await writes.test_connector(state.database, name, state.outbound.key, by=by)
     request.state.audit = {"written": True}
     return tested
@@ -56,7 +58,7 @@ async def test_connector(request: Request[Any, Any, Any], state: State, name: Na
 @post("/{name:str}/pull", status_code=202, opt=_ADMIN)
 async def pull_connector(request: Request[Any, Any, Any], state: State, name: Name) -> answers.ConnectorHistory:
     """Ask for a pull now. It begins as soon as a server is free; ask for the connector to see how it ended."""
-    await writes.request_pull(state.database, name, by=_change(request, "pull_connector", name, {}, 202))
+    await writes.request_pull(state.database, name, by=audited_change(request, "pull_connector", name, {}, status=202))
     request.state.audit = {"written": True}
     state.puller.wake.set()
     return await answers.connector(state.database, name)
@@ -66,7 +68,7 @@ async def pull_connector(request: Request[Any, Any, Any], state: State, name: Na
 async def pause_connector(request: Request[Any, Any, Any], state: State, name: Name) -> answers.ConnectorHistory:
     """Stop or resume the schedule of a connector."""
     paused = request.url.path.endswith("/pause")
-    by = _change(request, "pause_connector" if paused else "resume_connector", name, {})
+    by = audited_change(request, "pause_connector" if paused else "resume_connector", name, {})
     await writes.pause_connector(state.database, name, paused, by=by)
     request.state.audit = {"written": True}
     state.puller.wake.set()
@@ -76,7 +78,7 @@ async def pause_connector(request: Request[Any, Any, Any], state: State, name: N
 @delete("/{name:str}", status_code=200, opt=_ADMIN)
 async def remove_connector(request: Request[Any, Any, Any], state: State, name: Name) -> answers.ConnectorList:
     """Remove a connector and its secrets, and return the others. What it reported stays."""
-    await writes.remove_connector(state.database, name, by=_change(request, "remove_connector", name, {}))
+    await writes.remove_connector(state.database, name, by=audited_change(request, "remove_connector", name, {}))
     request.state.audit = {"written": True}
     return await answers.connectors(state.database)
 
@@ -84,14 +86,6 @@ async def remove_connector(request: Request[Any, Any, Any], state: State, name: 
 def _about(data: writes.ConnectorRequest) -> dict[str, object]:
     """Return what the audit keeps of a request: no value of a setting, which may be a secret under a wrong name."""
     return {"kind": data.kind[:40], "settings": sorted(name[:40] for name in data.settings)[:50]}
-
-
-def _change(
-    request: Request[Any, Any, Any], action: str, name: str, detail: dict[str, object], status: int = 200
-) -> Change:
-    actor = request.state.actor
-    request.state.audit = {"action": action, "target": name, "detail": detail}
-    return Change(actor.name, actor.role, request.method, request.url.path, action, name, status, detail)
 
 
 router = Router(

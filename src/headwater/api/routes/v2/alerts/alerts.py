@@ -11,10 +11,10 @@ from litestar.datastructures import State
 from litestar.params import JSONBody, PathParameter
 
 from headwater.answer.alerts import alerts as answers
+from headwater.api.audit import audited_change
 from headwater.api.authors import As, author
 from headwater.api.routes.v2.parameters import Flag, Limit, Offset, OptionalText, Text, Time
 from headwater.intake.alerts import acknowledging as writes
-from headwater.intake.people.audit import Change
 from headwater.model.moments import aware
 
 Id = Annotated[str, PathParameter(max_length=100, description="The alert's id, or the beginning of it.")]
@@ -59,7 +59,7 @@ async def acknowledge_alert(
 ) -> answers.AlertView:
     """Say that you look after an alert: it escalates no further."""
     found = await answers.alert(state.database, alert)
-    by = _change(request, as_, "acknowledge_alert", found.id, {"note": data.note})
+    by = audited_change(request, "acknowledge_alert", found.id, {"note": data.note}, by=author(request, as_))
     await writes.acknowledge(state.database, uuid.UUID(found.id), data.note, by=by)
     request.state.audit = {"written": True}
     return await answers.alert(state.database, found.id)
@@ -71,18 +71,10 @@ async def mute_alert(
 ) -> answers.AlertView:
     """Send nothing about an alert until a time, or send again."""
     found = await answers.alert(state.database, alert)
-    by = _change(request, as_, "mute_alert", found.id, {"until": str(data.until or "")})
+    by = audited_change(request, "mute_alert", found.id, {"until": str(data.until or "")}, by=author(request, as_))
     await writes.mute(state.database, uuid.UUID(found.id), aware(data.until), by=by)
     request.state.audit = {"written": True}
     return await answers.alert(state.database, found.id)
-
-
-def _change(
-    request: Request[Any, Any, Any], as_: str | None, action: str, target: str, detail: dict[str, object]
-) -> Change:
-    request.state.audit = {"action": action, "target": target, "detail": detail}
-    role = request.state.actor.role
-    return Change(author(request, as_), role, request.method, request.url.path, action, target, 200, detail)
 
 
 class Badge(msgspec.Struct, frozen=True):

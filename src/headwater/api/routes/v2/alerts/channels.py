@@ -9,8 +9,8 @@ from litestar.params import JSONBody, PathParameter
 
 from headwater.answer.alerts import alerts as answers
 from headwater.api.alerting import mail_server
+from headwater.api.audit import audited_change
 from headwater.intake.alerts import channels as writes
-from headwater.intake.people.audit import Change
 
 Name = Annotated[str, PathParameter(description="The channel's name.")]
 
@@ -34,7 +34,7 @@ async def add_channel(
     request: Request[Any, Any, Any], state: State, data: JSONBody[writes.ChannelRequest]
 ) -> writes.AddedChannel:
     """Add a channel. Only this answer shows a generated secret."""
-    by = _change(request, "add_channel", data.name[:100], 201, {"kind": data.kind[:40]})
+    by = audited_change(request, "add_channel", data.name[:100], {"kind": data.kind[:40]}, status=201)
     added = await writes.add_channel(state.database, data, state.outbound, by=by)
     request.state.audit = {"written": True}
     return added
@@ -43,7 +43,7 @@ async def add_channel(
 @post("/{name:str}/test", status_code=200)
 async def test_channel(request: Request[Any, Any, Any], state: State, name: Name) -> PingedChannel:
     """Send a test message to a channel."""
-    by = _change(request, "test_channel", name, 200, {})
+    by = audited_change(request, "test_channel", name, {})
     outcome = await writes.ping_channel(state.database, name, state.outbound, mail_server(state.settings), by=by)
     request.state.audit = {"written": True}
     # The status, not what an address inside of a network may answer.
@@ -54,15 +54,9 @@ async def test_channel(request: Request[Any, Any, Any], state: State, name: Name
 @delete("/{name:str}", status_code=200)
 async def remove_channel(request: Request[Any, Any, Any], state: State, name: Name) -> answers.Channels:
     """Remove a channel, and return the others."""
-    await writes.remove_channel(state.database, name, by=_change(request, "remove_channel", name, 200, {}))
+    await writes.remove_channel(state.database, name, by=audited_change(request, "remove_channel", name, {}))
     request.state.audit = {"written": True}
     return await answers.channels(state.database)
-
-
-def _change(request: Request[Any, Any, Any], action: str, name: str, status: int, detail: dict[str, object]) -> Change:
-    actor = request.state.actor
-    request.state.audit = {"action": action, "target": name, "detail": detail}
-    return Change(actor.name, actor.role, request.method, request.url.path, action, name, status, detail)
 
 
 router = Router(

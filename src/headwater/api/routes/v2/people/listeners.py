@@ -9,8 +9,8 @@ from litestar.datastructures import State
 from litestar.params import JSONBody, PathParameter
 
 from headwater.answer.people import listeners as answers
+from headwater.api.audit import audited_change
 from headwater.intake.listeners import changes as writes
-from headwater.intake.people.audit import Change
 
 T = TypeVar("T")
 
@@ -48,21 +48,21 @@ async def add_listener(
     """Add a listener. Only this answer shows a generated secret."""
     url = (data.url or "").partition("?")[0]  # the query may hold a key
     detail = {"kind": data.kind, "url": url, "filter": msgspec.to_builtins(data.filter), "since": str(data.since or "")}
-    by = _change(request, "add_listener", data.name[:100], 201, detail)
+    by = audited_change(request, "add_listener", data.name[:100], detail, status=201)
     return _done(request, state, await writes.add(state.database, data, state.outbound, by=by))
 
 
 @post("/{name:str}/pause", status_code=200)
 async def pause_listener(request: Request[Any, Any, Any], state: State, name: Name) -> answers.OneListener:
     """Pause a listener until it is resumed; events wait meanwhile."""
-    await writes.pause(state.database, name, by=_change(request, "pause_listener", name, 200, {}))
+    await writes.pause(state.database, name, by=audited_change(request, "pause_listener", name, {}))
     return _done(request, state, await answers.listener(state.database, name))
 
 
 @post("/{name:str}/resume", status_code=200)
 async def resume_listener(request: Request[Any, Any, Any], state: State, name: Name) -> answers.OneListener:
     """Resume a listener where it stopped."""
-    await writes.resume(state.database, name, by=_change(request, "resume_listener", name, 200, {}))
+    await writes.resume(state.database, name, by=audited_change(request, "resume_listener", name, {}))
     return _done(request, state, await answers.listener(state.database, name))
 
 
@@ -71,7 +71,7 @@ async def replay_listener(
     request: Request[Any, Any, Any], state: State, name: Name, data: JSONBody[WantedReplay]
 ) -> answers.OneListener:
     """Deliver again what has this event time or a later one, then continue."""
-    by = _change(request, "replay_listener", name, 200, {"since": data.since.isoformat()})
+    by = audited_change(request, "replay_listener", name, {"since": data.since.isoformat()})
     await writes.replay(state.database, name, data.since, by=by)
     return _done(request, state, await answers.listener(state.database, name))
 
@@ -81,14 +81,14 @@ async def rotate_secret(
     request: Request[Any, Any, Any], state: State, name: Name, data: JSONBody[WantedSecret]
 ) -> writes.Added:
     """Replace a listener's secret; for a day, a webhook is also signed with the old one."""
-    by = _change(request, "rotate_listener", name, 200, {})
+    by = audited_change(request, "rotate_listener", name, {})
     return _done(request, state, await writes.rotate(state.database, name, data.secret, state.outbound, by=by))
 
 
 @post("/{name:str}/test", status_code=200)
 async def test_listener(request: Request[Any, Any, Any], state: State, name: Name) -> writes.PingResult:
     """Send a listener one test event, and return its answer."""
-    by = _change(request, "test_listener", name, 200, {})
+    by = audited_change(request, "test_listener", name, {})
     return _done(request, state, await writes.ping(state.database, name, state.outbound, by=by))
 
 
@@ -96,7 +96,7 @@ async def test_listener(request: Request[Any, Any, Any], state: State, name: Nam
 async def remove_listener(request: Request[Any, Any, Any], state: State, name: Name) -> answers.OneListener:
     """Remove a listener and its records, and return it."""
     was = await answers.listener(state.database, name)
-    await writes.remove(state.database, name, by=_change(request, "remove_listener", name, 200, {}))
+    await writes.remove(state.database, name, by=audited_change(request, "remove_listener", name, {}))
     return _done(request, state, was)
 
 
@@ -106,13 +106,6 @@ def _done(request: Request[Any, Any, Any], state: State, answer: T) -> T:
     if deliveries := state.get("deliveries"):
         deliveries.changed()
     return answer
-
-
-def _change(request: Request[Any, Any, Any], action: str, name: str, status: int, detail: dict[str, object]) -> Change:
-    """Return the audit row, written in the transaction of the change or, if it is refused, by the middleware."""
-    actor = request.state.actor
-    request.state.audit = {"action": action, "target": name, "detail": detail}
-    return Change(actor.name, actor.role, request.method, request.url.path, action, name, status, detail)
 
 
 router = Router(
