@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +135,9 @@ def test_the_page_shows_the_proof_of_pruning_that_the_docs_have() -> None:
         assert f"| {' | '.join(map(str, cells))} |" in document
     assert f"{proof['bytes_unused']:,} bytes" in document
     assert f"{proof['bytes_found']:,} of them" in document
+
+
+def test_every_page_is_in_the_site_s_navigation(tmp_path: Path) -> None:
+    script = [sys.executable, "docs/site/pages.py", str(tmp_path)]
+    written = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert written.returncode == 0, written.stderr
