@@ -16,7 +16,7 @@ const sketch: fc.Arbitrary<Sketch> = fc.integer({ min: 2, max: 40 }).chain((n) =
       minLength: n,
       maxLength: n,
     }),
-    edges: fc.array(fc.tuple(fc.nat(n - 1), fc.nat(n - 1)), { maxLength: 60 }),
+    edges: fc.array(fc.tuple(fc.nat(n - 1), fc.nat(n - 1)), { maxLength: 60, size: "max" }),
     before: fc.array(fc.boolean(), { minLength: n, maxLength: n }),
     after: fc.array(fc.boolean(), { minLength: n, maxLength: n }),
   }),

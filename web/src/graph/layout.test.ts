@@ -18,7 +18,7 @@ const sketch: fc.Arbitrary<Sketch> = fc.integer({ min: 1, max: 70 }).chain((n) =
       }),
       { minLength: n, maxLength: n },
     ),
-    edges: fc.array(fc.tuple(fc.nat(n - 1), fc.nat(n - 1)), { maxLength: 90 }),
+    edges: fc.array(fc.tuple(fc.nat(n - 1), fc.nat(n - 1)), { maxLength: 90, size: "max" }),
     aspect: fc.constantFrom(0, 0.6, 1.8),
   }),
 );

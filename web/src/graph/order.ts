@@ -1,4 +1,5 @@
 // The order of vertices within each layer: barycentre sweeps, keeping the order with the fewest crossings seen.
+import { type Keyed, keyed, sortKeyed } from "./merge.ts";
 
 /** A graph in which every edge joins neighbouring layers; `up`/`down` are flat adjacency lists by vertex. */
 export interface Layered {
@@ -12,95 +13,130 @@ export interface Layered {
 const SWEEPS = 24;
 const PATIENCE = 4;
 const SIFTS = 3;
+/** Among tens of thousands of edges, the share of crossings that a sweep must take away to be worth another. */
+const WORTH = 0.005;
 
 /** Segments up to which swapping neighbours, which is quadratic in degree, is cheap. */
 const SMALL = 6000;
 
 export function order(graph: Layered): { rows: Int32Array[]; crossings: number } {
   const start = seed(graph);
+  const table = new Table(graph);
   const small = graph.down.length < SMALL;
-  let best = swept(graph, start, true, small);
+  let best = swept(table, start, true, small);
   if (!small || best.crossings === 0) return best;
   // Other ways down the same hill, from other places on it, end elsewhere; where they are cheap, the best of them counts.
   const attempt = (rows: readonly Int32Array[], downwards: boolean) => {
-    const other = swept(graph, rows, downwards, true);
+    const other = swept(table, rows, downwards, true);
     if (other.crossings < best.crossings) best = other;
   };
   attempt(start, false);
   attempt(best.rows, true);
-  return sifted(graph, best.rows);
+  return sifted(table, best.rows);
 }
 
-function swept(graph: Layered, start: readonly Int32Array[], first: boolean, small: boolean) {
+/** The graph with where each vertex stands in its row, and the room that sorting a row needs. */
+class Table {
+  readonly position: Int32Array;
+  readonly sorting: Keyed;
+  readonly above: Ends;
+  readonly below: Ends;
+
+  constructor(readonly graph: Layered) {
+    this.position = new Int32Array(graph.layer.length);
+    this.sorting = keyed(Math.max(graph.layer.length, graph.down.length));
+    this.above = { start: graph.upStart, at: new Int32Array(graph.up.length) };
+    this.below = { start: graph.downStart, at: new Int32Array(graph.down.length) };
+  }
+
+  settle(rows: readonly Int32Array[]) {
+    for (const row of rows) for (let i = 0; i < row.length; i++) this.position[row[i]] = i;
+  }
+
+  /** Brings `above` and `below` up to date for this row; they hold as long as the rows beside it stand still. */
+  look(row: Int32Array) {
+    const { position, above, below, graph } = this;
+    for (const v of row) {
+      for (let i = above.start[v]; i < above.start[v + 1]; i++) above.at[i] = position[graph.up[i]];
+      for (let i = below.start[v]; i < below.start[v + 1]; i++) below.at[i] = position[graph.down[i]];
+    }
+  }
+}
+
+/** Where the edges of each vertex end in the row on one side: those of v at `at[start[v]..start[v+1])`. */
+interface Ends {
+  start: Int32Array;
+  at: Int32Array;
+}
+
+/** By how many crossings a before b costs more than b before a. */
+function excess(a: number, b: number, { start, at }: Ends): number {
+  let sum = 0;
+  for (let i = start[a]; i < start[a + 1]; i++)
+    for (let j = start[b]; j < start[b + 1]; j++) sum += at[i] > at[j] ? 1 : at[i] < at[j] ? -1 : 0;
+  return sum;
+}
+
+function swept(table: Table, start: readonly Int32Array[], first: boolean, small: boolean) {
   let rows = start.map((row) => row.slice());
-  const position = new Float64Array(graph.layer.length);
-  const weight = new Float64Array(graph.layer.length);
-  const settle = () => {
-    for (const row of rows) for (let i = 0; i < row.length; i++) position[row[i]] = i;
-  };
-  settle();
+  table.settle(rows);
   let best = rows.map((row) => row.slice());
-  let fewest = crossings(graph, rows, position);
+  let fewest = crossings(table, rows);
   let since = 0;
   for (let sweep = 0; sweep < SWEEPS && fewest > 0 && since < PATIENCE; sweep++) {
     const downwards = (sweep % 2 === 0) === first;
     // Of equals now the first and now the last goes before, so that a plateau is crossed and not only stood on.
-    const tie = sweep % 4 < 2 ? 1 : -1;
-    for (let k = 0; k < rows.length; k++) {
-      const l = downwards ? k : rows.length - 1 - k;
-      sortByNeighbours(
-        rows[l],
-        position,
-        weight,
-        small ? tie : 1,
-        downwards ? graph.upStart : graph.downStart,
-        downwards ? graph.up : graph.down,
-      );
-    }
-    if (small) for (let pass = 0; pass < 1 && transpose(graph, rows, position); pass++);
-    const now = crossings(graph, rows, position);
+    const tie = small && sweep % 4 >= 2 ? -1 : 1;
+    for (let k = 0; k < rows.length; k++)
+      sortByNeighbours(table, rows[downwards ? k : rows.length - 1 - k], downwards, tie);
+    if (small) transpose(table, rows);
+    const now = crossings(table, rows);
     if (now < fewest) {
+      since = small || now < fewest * (1 - WORTH) ? 0 : since + 1;
       fewest = now;
       best = rows.map((row) => row.slice());
-      since = 0;
     } else since++;
   }
   rows = best;
-  settle();
+  table.settle(rows);
   // Swapping neighbours mends what averages cannot see.
   if (fewest > 0 && small) {
-    for (let pass = 0; pass < 8 && transpose(graph, rows, position); pass++);
-    fewest = crossings(graph, rows, position);
+    for (let pass = 0; pass < 8 && transpose(table, rows); pass++);
+    fewest = crossings(table, rows);
   }
   return { rows, crossings: fewest };
 }
 
 /** Moves each vertex to the best place in its row while that helps: what swapping neighbours cannot reach over a ridge. */
-function sifted(graph: Layered, start: readonly Int32Array[]) {
+function sifted(table: Table, start: readonly Int32Array[]) {
   const rows = start.map((row) => row.slice());
-  const position = new Float64Array(graph.layer.length);
-  for (const row of rows) for (let i = 0; i < row.length; i++) position[row[i]] = i;
-  for (let pass = 0, moved = true; pass < SIFTS && moved; pass++) {
-    moved = false;
-    for (const row of rows) for (const v of row.slice()) if (sift(graph, row, v, position)) moved = true;
+  table.settle(rows);
+  let stirred = new Uint8Array(rows.length + 2).fill(1);
+  for (let pass = 0; pass < SIFTS; pass++) {
+    // A row in which nothing moved, between two in which nothing moved, stays as it is.
+    const before = stirred;
+    stirred = new Uint8Array(rows.length + 2);
+    rows.forEach((row, l) => {
+      if (!(before[l] || before[l + 1] || before[l + 2] || stirred[l])) return;
+      table.look(row);
+      for (const v of row.slice()) if (sift(table, row, v)) stirred[l + 1] = 1;
+    });
   }
-  return { rows, crossings: crossings(graph, rows, position) };
+  return { rows, crossings: crossings(table, rows) };
 }
 
-function sift(graph: Layered, row: Int32Array, v: number, position: Float64Array): boolean {
-  const { upStart, up, downStart, down } = graph;
-  // How many crossings it costs that a stands before b.
-  const cost = (a: number, b: number) =>
-    inversions(a, b, position, upStart, up) + inversions(a, b, position, downStart, down);
+function sift({ position, above, below }: Table, row: Int32Array, v: number): boolean {
   const at = position[v];
   let best = at;
   let most = 0;
-  for (const step of [-1, 1]) {
+  for (let step = -1; step <= 1; step += 2) {
     let gain = 0;
     for (let i = at + step; i >= 0 && i < row.length; i += step) {
-      const other = row[i];
-      gain += step < 0 ? cost(other, v) - cost(v, other) : cost(v, other) - cost(other, v);
-      if (gain > most) [most, best] = [gain, i];
+      gain -= step * (excess(row[i], v, above) + excess(row[i], v, below));
+      if (gain > most) {
+        most = gain;
+        best = i;
+      }
     }
   }
   if (best === at) return false;
@@ -134,60 +170,56 @@ function seed(graph: Layered): Int32Array[] {
   return lists.map((list) => Int32Array.from(list));
 }
 
-function sortByNeighbours(
-  row: Int32Array,
-  position: Float64Array,
-  weight: Float64Array,
-  tie: 1 | -1,
-  start: Int32Array,
-  list: Int32Array,
-) {
-  for (const v of row) {
+function sortByNeighbours({ graph, position, sorting }: Table, row: Int32Array, downwards: boolean, tie: 1 | -1) {
+  const start = downwards ? graph.upStart : graph.downStart;
+  const list = downwards ? graph.up : graph.down;
+  const { key, vertex } = sorting;
+  for (let k = 0; k < row.length; k++) {
+    const v = row[tie > 0 ? k : row.length - 1 - k];
     const degree = start[v + 1] - start[v];
     let sum = 0;
     for (let i = start[v]; i < start[v + 1]; i++) sum += position[list[i]];
-    weight[v] = degree ? sum / degree : position[v];
+    key[k] = degree ? sum / degree : position[v];
+    vertex[k] = v;
   }
-  row.sort((a, b) => weight[a] - weight[b] || tie * (position[a] - position[b]));
-  for (let i = 0; i < row.length; i++) position[row[i]] = i;
+  sortKeyed(sorting, row.length);
+  for (let i = 0; i < row.length; i++) {
+    row[i] = vertex[i];
+    position[row[i]] = i;
+  }
 }
 
-/** Exact number of pairs of edges that cross, by counting inversions with a Fenwick tree per pair of layers. */
-function crossings({ downStart, down }: Layered, rows: readonly Int32Array[], position: Float64Array): number {
+/** Exact number of pairs of edges that cross: of two edges in the order of their beginnings, ends in the wrong order. */
+function crossings({ graph, position, sorting }: Table, rows: readonly Int32Array[]): number {
+  const { downStart, down } = graph;
   let total = 0;
-  const whole = new Int32Array(rows.reduce((most, row) => Math.max(most, row.length), 0) + 1);
-  for (let l = 0; l + 1 < rows.length; l++) {
-    const row = rows[l];
-    const size = rows[l + 1].length;
-    const tree = whole.subarray(0, size + 1).fill(0);
-    let placed = 0;
-    for (let k = 0; k < row.length; k++) {
-      const from = downStart[row[k]];
-      const to = downStart[row[k] + 1];
-      for (let e = from; e < to; e++) {
-        let notAfter = 0;
-        for (let i = position[down[e]] + 1; i > 0; i -= i & -i) notAfter += tree[i];
-        total += placed - notAfter;
+  const { key } = sorting;
+  for (const row of rows) {
+    let count = 0;
+    for (const v of row) {
+      const first = count;
+      for (let e = downStart[v]; e < downStart[v + 1]; e++) {
+        // Edges that begin together do not cross.
+        const end = position[down[e]];
+        let i = count++;
+        for (; i > first && key[i - 1] > end; i--) key[i] = key[i - 1];
+        key[i] = end;
       }
-      for (let e = from; e < to; e++) for (let i = position[down[e]] + 1; i <= size; i += i & -i) tree[i]++;
-      placed += to - from;
     }
+    total += sortKeyed(sorting, count);
   }
   return total;
 }
 
-function transpose(graph: Layered, rows: readonly Int32Array[], position: Float64Array): boolean {
+function transpose(table: Table, rows: readonly Int32Array[]): boolean {
+  const { position, above, below } = table;
   let improved = false;
   for (const row of rows) {
+    table.look(row);
     for (let i = 0; i + 1 < row.length; i++) {
       const a = row[i];
       const b = row[i + 1];
-      const gain =
-        inversions(a, b, position, graph.upStart, graph.up) +
-        inversions(a, b, position, graph.downStart, graph.down) -
-        inversions(b, a, position, graph.upStart, graph.up) -
-        inversions(b, a, position, graph.downStart, graph.down);
-      if (gain <= 0) continue;
+      if (excess(a, b, above) + excess(a, b, below) <= 0) continue;
       row[i] = b;
       row[i + 1] = a;
       position[b] = i;
@@ -196,12 +228,4 @@ function transpose(graph: Layered, rows: readonly Int32Array[], position: Float6
     }
   }
   return improved;
-}
-
-/** Crossings between the edges of a and of b when a stands before b. */
-function inversions(a: number, b: number, position: Float64Array, start: Int32Array, list: Int32Array): number {
-  let sum = 0;
-  for (let i = start[a]; i < start[a + 1]; i++)
-    for (let j = start[b]; j < start[b + 1]; j++) if (position[list[i]] > position[list[j]]) sum++;
-  return sum;
 }

@@ -37,12 +37,14 @@ const graphs: fc.Arbitrary<DrawnGraph> = fc
   )
   .chain((drawn) => {
     const nodes = drawn.map((one, n) => node(n, one.namespace, one.team, one.job));
-    return fc.array(fc.tuple(fc.nat(nodes.length - 1), fc.nat(nodes.length - 1)), { maxLength: 50 }).map((pairs) => ({
-      root: nodes[0].id,
-      nodes,
-      edges: pairs.map(([s, t]) => ({ source: nodes[s].id, target: nodes[t].id, declared: false, change: null })),
-      links: [],
-    }));
+    return fc
+      .array(fc.tuple(fc.nat(nodes.length - 1), fc.nat(nodes.length - 1)), { maxLength: 50, size: "max" })
+      .map((pairs) => ({
+        root: nodes[0].id,
+        nodes,
+        edges: pairs.map(([s, t]) => ({ source: nodes[s].id, target: nodes[t].id, declared: false, change: null })),
+        links: [],
+      }));
   });
 
 const by: fc.Arbitrary<GroupBy> = fc.constantFrom("namespace", "source", "team", "product", "tag", "parent");
