@@ -17,11 +17,20 @@ Role = Literal["DATASET", "JOB"]
 Direction = Literal["upstream", "downstream"]
 
 
+class Body(NamedTuple):
+    """A node as an API shows it, of about `size` bytes. `runs`, `reads`: the runs and datasets beside the node itself that it depends on."""
+
+    shown: Any
+    size: int
+    runs: tuple[uuid.UUID, ...]
+    reads: tuple[uuid.UUID, ...]
+
+
 class Spot:
     """A dataset or a job. `into`: its edges by the node they come from; `out_of`: by the node they lead to; None: not loaded.
 
     `touching`: the datasets whose loaded sides have an edge of this job. `told`: the job's explicit lineage, if any; `level`: how far its
-    SQL is understood; both only if `described`, which a new edge undoes. `bodies`: what each API shows of it, with its size in bytes; `until`: the
+    SQL is understood; both only if `described`, which a new edge undoes. `bodies`: what each API shows of it; `until`: the
     time in seconds up to which that of `/api/v2` holds.
     """
 
@@ -38,7 +47,7 @@ class Spot:
         self.told: ReportedSources | None = None
         self.level: str | None = None
         self.described = False
-        self.bodies: dict[str, tuple[Any, int]] = {}
+        self.bodies: dict[str, Body] = {}
         self.until = float("inf")
 
     def side(self, direction: Direction) -> "dict[Spot, Link] | None":

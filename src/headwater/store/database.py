@@ -115,8 +115,13 @@ class Database:
             async with self._pool.connection() as connection, connection.transaction():
                 await connection.execute("set transaction isolation level repeatable read, read only")
                 if generic:
-                    await connection.execute("set local plan_cache_mode = force_generic_plan")
+                    await use_generic_plans(connection)
                 yield connection
+
+
+async def use_generic_plans(connection: Connection) -> None:
+    """Plan no statement anew for the rest of this transaction: for statements with one good plan for all parameters."""
+    await connection.execute("set local plan_cache_mode = force_generic_plan")
 
 
 def connecting(url: str) -> dict[str, Any]:

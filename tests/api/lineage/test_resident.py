@@ -13,10 +13,12 @@ import pytest
 from tests.events import columns, dataset, encoded, facet, parent, run_event, schema
 from tests.scale import full
 
-from headwater.answer.lineage import lineage, resident_lineage
+from headwater.answer.lineage import catalog, lineage, resident_jobs, resident_lineage
 from headwater.answer.lineage.lineage_answer import FoundObject
 from headwater.answer.lineage.resident import ResidentGraph
+from headwater.answer.marquez import jobs as marquez_jobs
 from headwater.answer.marquez import lineage as marquez_lineage
+from headwater.answer.marquez import resident_jobs as marquez_resident_jobs
 from headwater.answer.marquez import resident_lineage as marquez_resident
 from headwater.errors import NotFound
 from headwater.intake.events.accept import Intake
@@ -24,6 +26,7 @@ from headwater.intake.events.touched import TouchedNodes
 from headwater.intake.people import manual
 from headwater.intake.upkeep import retention
 from headwater.model.manual import Change, Describe, DrawEdge, Hide, Link, Tag, Target
+from headwater.model.run import RunState
 from headwater.store.database import Database
 
 NAMES = [f"t{number}" for number in range(7)]
@@ -130,6 +133,13 @@ class World:
         direction = self.draw.choice(["both", "both", "upstream", "downstream"])
         return lineage.Question(node, direction, self.draw.choice([0, 1, 2, 20]), max_nodes=self.draw.choice([4, 2000]))
 
+    def listing(self) -> catalog.Listing:
+        parent = self.draw.choice([None, None, "none", f"job:test:{self.draw.choice(JOBS)}"])
+        return catalog.Listing(
+            namespace=self.draw.choice([None, "test"]), sort=self.draw.choice(["updated", "name"]), parent=parent,
+            children=self.draw.random() < 0.5, limit=self.draw.choice([2, 100]), offset=self.draw.choice([0, 0, 1]),
+        )  # fmt: skip
+
 
 async def reference(database: Database, question: lineage.Question) -> dict[str, Any] | None:
     try:
@@ -170,16 +180,43 @@ async def compared_as_marquez(graph: ResidentGraph, database: Database, question
     assert found == wanted
 
 
+async def compared_pages(
+    graph: ResidentGraph, database: Database, draw: random.Random, listing: catalog.Listing
+) -> int:
+    """Hold pages of jobs of both APIs equal to their references; how many the graph answered."""
+    page = (
+        draw.choice([None, "test"]),
+        draw.choice([(), (RunState.COMPLETED,), (RunState.RUNNING, RunState.FAILED)]),
+        listing.limit,
+        listing.offset,
+    )
+    body = await marquez_resident_jobs.page(graph, *page)
+    expected = json.loads(msgspec.json.encode(await marquez_jobs.page(database, *page)))
+    found = expected if body is None else json.loads(body)
+    for one, other in itertools.zip_longest(found["jobs"], expected["jobs"]):
+        assert one == other, page
+    assert found == expected
+    try:
+        wanted = json.loads(msgspec.json.encode(await catalog.jobs(database, listing)))
+    except NotFound:
+        with pytest.raises(NotFound):
+            await resident_jobs.jobs(graph, listing)
+        return body is not None
+    answer = await resident_jobs.jobs(graph, listing)
+    assert answer is None or json.loads(answer) == wanted, listing
+    return (body is not None) + (answer is not None)
+
+
 @pytest.mark.parametrize("seed", range(full(400, 15)))
 def test_the_graph_answers_as_the_reference_does(seed: int, database: Database, run: Any) -> None:
     world = World(seed)
     touched = TouchedNodes()
     ours, others = Intake(database, touched=touched), Intake(database)
     graph = ResidentGraph(database, touched, 1 << 24)
-    answered = 0
+    answered = pages = 0
 
     async def live() -> None:
-        nonlocal answered
+        nonlocal answered, pages
         for _ in range(25):
             if world.draw.random() < 0.1:
                 with contextlib.suppress(NotFound):  # nothing of that name yet
@@ -188,9 +225,11 @@ def test_the_graph_answers_as_the_reference_does(seed: int, database: Database, 
             await (ours if world.draw.random() < 0.5 else others).accept_each(batch)
             for _ in range(world.draw.randint(0, 3)):
                 answered += await compared(graph, database, world.question())
+            pages += await compared_pages(graph, database, world.draw, world.listing())
 
     run(live())
     assert answered
+    assert pages
 
 
 def chain(first: int, tables: list[str]) -> list[bytes]:
@@ -226,6 +265,42 @@ def test_an_event_of_another_process_is_in_the_next_answer(
         body = await resident_lineage.lineage(graph, question)
         assert body is not None
         assert "dataset:file:x" in {one["id"] for one in json.loads(body)["nodes"]}
+
+    run(live())
+
+
+def test_a_page_of_jobs_that_nothing_changed_costs_one_statement(
+    database: Database, run: Any, graph: ResidentGraph, statements: Any
+) -> None:
+    """Also where runs of its jobs have runs below them, two steps down."""
+    below = [
+        encoded(run_event("START", 4, "low", at="2026-02-01T00:00:00Z", run_facets=parent(2, "middle"))),
+        encoded(run_event("START", 2, "middle", at="2026-02-01T00:00:00Z", run_facets=parent(1, "top"))),
+        encoded(run_event("COMPLETE", 1, "top", ["a"], ["b"], at="2026-02-01T00:00:00Z")),
+    ]
+
+    async def live() -> None:
+        await Intake(database).accept_each(below)
+        await resident_jobs.jobs(graph, catalog.Listing())
+        await marquez_resident_jobs.page(graph, None, (), 100, 0)
+        # A run that goes on for months is lost or stalled, by the clock; these have ended.
+        ends = [
+            encoded(run_event(state, number, job, at="2026-02-01T01:00:00Z"))
+            for state, number, job in (("FAIL", 4, "low"), ("COMPLETE", 2, "middle"))
+        ]
+        await Intake(database).accept_each(ends)
+        draw = random.Random(1)
+        assert await compared_pages(graph, database, draw, catalog.Listing()) == 2
+        with statements() as counted:
+            body = await resident_jobs.jobs(graph, catalog.Listing())
+        assert counted == ["position"]
+        assert body is not None
+        states = {job["name"]: job["last_run"]["state"] for job in json.loads(body)["jobs"]}
+        assert states["top"] == "FAILED"
+        await marquez_resident_jobs.page(graph, None, (), 100, 0)
+        with statements() as counted:
+            assert await marquez_resident_jobs.page(graph, None, (), 100, 0)
+        assert counted == ["position"]
 
     run(live())
 

@@ -17,7 +17,7 @@ from headwater.errors import InvalidQuestion, NotFound
 from headwater.model.tags import TEAM
 from headwater.model.traits import traits
 from headwater.store import search as search_store
-from headwater.store.database import Connection, Database
+from headwater.store.database import Connection, Database, use_generic_plans
 from headwater.store.history import datasets as dataset_store
 from headwater.store.history import facets as facet_store
 from headwater.store.lineage import edges as edge_store
@@ -156,39 +156,51 @@ async def jobs(database: Database, listing: Listing) -> Jobs:
 async def _page(
     database: Database, kind: str, listing: Listing
 ) -> tuple[list[node.Node], int, dict[str, dict[str, int]] | None, dict[str, int]]:
+    check_order(listing)
+    type_ = "DATASET" if kind == "datasets" else "JOB"
+    narrow = {"platform": listing.platform, "tag": listing.tag, "owner": listing.owner, "trait": listing.trait}
+    folded = not listing.children and listing.parent in {None, NO_PARENT}
+    query = narrowed("", type=type_, namespace=listing.namespace, **narrow, statements=not folded)
+    async with database.snapshot() as connection:
+        rows, total = await rows_of(connection, kind, listing, query if any(narrow.values()) else None)
+        await use_generic_plans(connection)
+        nodes = await node.from_rows(connection, {row.id: row for row in rows})
+        counts = await search_store.counts(connection, query, _MOST_COUNTED) if listing.facets else None
+        below = await node_store.child_counts(connection, [row.id for row in rows]) if kind == "jobs" else {}
+    facets = None if counts is None else {facet: counts.get(facet, {}) for facet in _FACETS}
+    return [nodes[row.id] for row in rows], total, facets, {nodes[id_].id: count for id_, count in below.items()}
+
+
+def check_order(listing: Listing) -> None:
+    """Raises InvalidQuestion for a sort or an order that does not exist."""
     for parameter, value, allowed in (
         ("sort", listing.sort, _SORTS),
         ("order", listing.order or "asc", _ORDERS),
     ):
         if value not in allowed:
             raise InvalidQuestion(f"{parameter} {value!r} is not one of {', '.join(allowed)}", parameter=parameter)
-    down = listing.order == "desc" or (listing.order is None and listing.sort == "updated")
-    type_ = "DATASET" if kind == "datasets" else "JOB"
-    narrow = {"platform": listing.platform, "tag": listing.tag, "owner": listing.owner, "trait": listing.trait}
-    folded = not listing.children and listing.parent in {None, NO_PARENT}
-    query = narrowed("", type=type_, namespace=listing.namespace, **narrow, statements=not folded)
-    async with database.snapshot() as connection:
-        top = listing.parent == NO_PARENT
-        parent = None if top or listing.parent is None else (await node_row(connection, listing.parent)).id
-        rows, total = await node_store.page(
-            connection,
-            kind,
-            namespace=listing.namespace,
-            words=listing.words,
-            query=query if any(narrow.values()) else None,
-            top=top,
-            parent=parent,
-            statements=listing.children or parent is not None,
-            sort=listing.sort,
-            down=down,
-            limit=listing.limit,
-            offset=listing.offset,
-        )
-        nodes = await node.from_rows(connection, {row.id: row for row in rows})
-        counts = await search_store.counts(connection, query, _MOST_COUNTED) if listing.facets else None
-        below = await node_store.child_counts(connection, [row.id for row in rows]) if kind == "jobs" else {}
-    facets = None if counts is None else {facet: counts.get(facet, {}) for facet in _FACETS}
-    return [nodes[row.id] for row in rows], total, facets, {nodes[id_].id: count for id_, count in below.items()}
+
+
+async def rows_of(
+    connection: Connection, kind: str, listing: Listing, query: str | None
+) -> tuple[list[node_store.NodeRow], int]:
+    """Return the rows of a page, and how many datasets or jobs there are. `query`: of their search documents. Raises NotFound for the parent."""
+    top = listing.parent == NO_PARENT
+    parent = None if top or listing.parent is None else (await node_row(connection, listing.parent)).id
+    return await node_store.page(
+        connection,
+        kind,
+        namespace=listing.namespace,
+        words=listing.words,
+        query=query,
+        top=top,
+        parent=parent,
+        statements=listing.children or parent is not None,
+        sort=listing.sort,
+        down=listing.order == "desc" or (listing.order is None and listing.sort == "updated"),
+        limit=listing.limit,
+        offset=listing.offset,
+    )
 
 
 async def dataset(database: Database, namespace: str, name: str, as_of: dt.datetime | None = None) -> Dataset:

@@ -93,10 +93,22 @@ def _words(span: dt.timedelta) -> str:
     return f"{hours} h {minutes:02} min" if hours < 48 else f"{hours // 24} days"
 
 
-def unchanged_until(row: RunRow, *, streaming: bool) -> dt.datetime | None:
-    """Return a time up to which a run that sends nothing more stays as alive as it is at its last event; None: for ever."""
+def _steady(span: dt.timedelta) -> dt.timedelta:
+    """Return for how long a span that grows stays the same in words, less a second for the rounding."""
+    seconds = max(0, round(span.total_seconds()))
+    step = 1 if seconds < 60 else 60 if seconds < 48 * 3600 else 24 * 3600
+    return dt.timedelta(seconds=step - seconds % step - 1)
+
+
+def unchanged_until(row: RunRow, now: dt.datetime, *, streaming: bool, stalled: bool) -> dt.datetime | None:
+    """Return a time up to which a run that sends nothing more stays as alive as it is now, in the same words; None: for ever.
+
+    A time that is past says nothing: the run may change at any moment. `stalled`: it is thought to be, or lost; it stays so.
+    """
     if row.state != RunState.RUNNING or (streaming and row.heartbeat_ms is None):
         return None
+    if stalled:
+        return now + min(_steady(now - row.last_event_at), _steady(now - row.began))
     if row.heartbeat_ms is not None:
         return row.last_event_at + dt.timedelta(milliseconds=_MISSED * row.heartbeat_ms)
     return row.last_event_at + _PATIENCE

@@ -1,4 +1,5 @@
-"""The lineage of datasets and jobs at present, out of a graph that this process holds; PostgreSQL's walk is the reference, and answers the rest.
+"""The lineage of datasets and jobs at present, and pages of jobs, out of a graph that this process holds. PostgreSQL is the reference, and answers
+the rest.
 
 The graph holds what questions have met: nodes and edges as PostgreSQL has them, each encoded once. Before each answer it is brought up to the end
 of the log: what new events are about is dropped or read again, so an answer shows every event that was acknowledged before the question. Changes by
@@ -11,14 +12,14 @@ puts the answer together; the graph holds what it made.
 import asyncio
 import datetime as dt
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol, cast
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
 
 from headwater import telemetry
 from headwater.answer.lineage import inferred
-from headwater.graph.adjacency import Adjacency, Direction, Link, Missing, Role, Spot, TooLarge
+from headwater.graph.adjacency import Adjacency, Body, Direction, Link, Missing, Role, Spot, TooLarge
 from headwater.model.lineage import Edge
 from headwater.model.touched import Touched
 from headwater.store.database import Connection, Database
@@ -37,6 +38,8 @@ _ROUNDS = 300
 
 # About the bytes that Python takes for a node and for an edge, besides what is encoded.
 _SPOT_BYTES, _LINK_BYTES = 900, 450
+# The same for an event's run or dataset that a node is to be dropped for, and for a node of a page.
+_MENTION_BYTES = 250
 _OTHER_WAY = {"in": "out", "out": "in"}
 
 
@@ -65,23 +68,31 @@ class Root(msgspec.Struct, frozen=True):
     jobs: tuple[uuid.UUID, ...] = ()
 
 
-class Face(Protocol):
-    """A question about the present in the shape of one API. `most`: the nodes that a walk may meet."""
+R = TypeVar("R")
+
+
+class Face(Protocol[R]):
+    """A question about the present in the shape of one API. `R`: where its answer begins: a `Root`, or the jobs of a page.
+    `most`: the nodes that a walk may meet.
+    """
 
     most: int
 
     @property
-    def key(self) -> object:
+    def key(self) -> Hashable:
         """All that the answer depends on, besides the graph."""
 
     @property
-    def root(self) -> tuple[str, str]:
-        """The kind of names, and the name at which the walk begins."""
+    def root(self) -> Hashable:
+        """The kind of names, and the name at which the walk begins; or all that the jobs of a page depend on."""
 
-    async def find_root(self, connection: Connection) -> Root:
-        """Raises NotFound, and Unanswerable if the name is not the one that the answer shows."""
+    async def find_root(self, connection: Connection) -> R:
+        """Find where the answer begins, which holds until an event arrives.
 
-    def attempt(self, graph: "ResidentGraph", root: Root, passing: Passing) -> bytes | Missing | list[Spot]:
+        Raises NotFound, and Unanswerable if the name is not the one that the answer shows.
+        """
+
+    def attempt(self, graph: "ResidentGraph", root: R, passing: Passing) -> bytes | Missing | list[Spot]:
         """Return the answer; or the sides, or the nodes whose bodies, are missing. Raises Unanswerable, TooLarge."""
 
     async def load_bodies(
@@ -104,9 +115,9 @@ class ResidentGraph:
 
     def _empty(self) -> None:
         self.graph = Adjacency()
-        self._roots: dict[tuple[str, str], Root] = {}
+        self._roots: dict[Hashable, Any] = {}
         # Questions whose answers are cut: the reference walks for them, so they are not walked for twice.
-        self._refused: set[object] = set()
+        self._refused: set[Hashable] = set()
         self._aliases: dict[uuid.UUID, uuid.UUID] = {}
         self._of_runs: dict[uuid.UUID, set[Spot]] = {}
         self._readers: dict[uuid.UUID, set[Spot]] = {}
@@ -118,7 +129,7 @@ class ResidentGraph:
         graph = self.graph
         return self._encoded_bytes + _SPOT_BYTES * len(graph.spots) + _LINK_BYTES * graph.links
 
-    async def answer(self, face: Face) -> bytes | None:
+    async def answer(self, face: Face[R]) -> bytes | None:
         """Return the encoded answer; None: ask the reference. Raises NotFound for an unknown node."""
         if not self._most_bytes:
             return None
@@ -135,7 +146,7 @@ class ResidentGraph:
         telemetry.measure(telemetry.LineageAnswered(how, self.size))
         return answer
 
-    async def _answer(self, face: Face) -> tuple[bytes, str]:
+    async def _answer(self, face: Face[R]) -> tuple[bytes, str]:
         async with self._database.connection() as connection:
             now = await resident.position(connection)
         # Between here and the answer nothing is awaited, so the graph is of one moment.
@@ -149,7 +160,7 @@ class ResidentGraph:
         async with self._changing:
             return await self._answer_after_loading(face)
 
-    async def _answer_after_loading(self, face: Face) -> tuple[bytes, str]:
+    async def _answer_after_loading(self, face: Face[R]) -> tuple[bytes, str]:
         # Numbers up to `safe` are of transactions that had ended before the snapshot, so it has all of them.
         await self._horizon.look()
         async with self._database.snapshot(generic=True) as connection:
@@ -235,7 +246,14 @@ class ResidentGraph:
 
     def _forget(self, spots: Iterable[Spot]) -> None:
         for spot in spots:
-            self._encoded_bytes -= sum(size for _, size in spot.bodies.values())
+            for body in spot.bodies.values():
+                self._encoded_bytes -= body.size
+                for held, ids in ((self._of_runs, body.runs), (self._readers, body.reads)):
+                    for id_ in ids:
+                        if id_ in held:
+                            held[id_].discard(spot)
+                            if not held[id_]:
+                                del held[id_]
             spot.bodies.clear()
 
     # -- parts that are not held yet --
@@ -302,12 +320,22 @@ class ResidentGraph:
             job.told, job.level, job.described = told.get(job.id), levels.get(job.id), True
 
     def hold_body(
-        self, spot: Spot, kind: str, body: Any, size: int, *, run: uuid.UUID | None, reads: Iterable[uuid.UUID] = ()
+        self,
+        spot: Spot,
+        kind: str,
+        shown: Any,
+        size: int,
+        *,
+        runs: Collection[uuid.UUID] = (),
+        reads: Collection[uuid.UUID] = (),
     ) -> None:
-        """Hold what an API shows of a node, of about `size` bytes, until an event touches the node, this run or one of these datasets."""
-        spot.bodies[kind] = (body, size)
-        self._encoded_bytes += size
-        if run is not None:
+        """Hold what an API shows of a node, of about `size` bytes, until an event touches the node, one of these runs or one of these datasets."""
+        if kind in spot.bodies:
+            self._forget([spot])
+        body = Body(shown, size + _MENTION_BYTES * (len(runs) + len(reads)), tuple(runs), tuple(reads))
+        spot.bodies[kind] = body
+        self._encoded_bytes += body.size
+        for run in runs:
             self._of_runs.setdefault(run, set()).add(spot)
         for dataset in reads:
             self._readers.setdefault(dataset, set()).add(spot)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import operator
+from collections.abc import Hashable, Iterable, Sequence
 
 import msgspec
 
@@ -20,6 +21,8 @@ _TAIL = ',"hop":{},"hidden_upstream":{},"hidden_downstream":{}}}'
 _PLAIN_TAIL = _TAIL.format(0, 0, 0).encode()
 _PLACE = b'"nodes":[],"edges":[]'
 _KIND = "v2"
+_MOST_BELOW = 200
+"""Runs below a job's latest run that are followed; a job with more is loaded for each answer."""
 _encode = msgspec.json.Encoder().encode
 _by_name = operator.attrgetter("name")
 
@@ -41,11 +44,11 @@ class _LineageFace:
         self.question, self.most = question, min(question.max_nodes, question.bundle or question.max_nodes)
 
     @property
-    def key(self) -> object:
+    def key(self) -> Hashable:
         return self.question
 
     @property
-    def root(self) -> tuple[str, str]:
+    def root(self) -> Hashable:
         return _KIND, self.question.node
 
     async def find_root(self, connection: Connection) -> Root:
@@ -74,10 +77,7 @@ class _LineageFace:
         if not held.mixed.isdisjoint(walked.hops):
             raise Unanswerable
         now = dt.datetime.now(dt.UTC)
-        second = now.timestamp()
-        missing = [
-            spot for spot in walked.hops if (_KIND not in spot.bodies or spot.until <= second) and spot not in passing
-        ]
+        missing = unloaded(walked.hops, passing, now)
         missing += [link.job for link in walked.links if link.body is None and not link.job.described]
         return missing or self._assembled(graph, walked, passing, now)
 
@@ -86,29 +86,7 @@ class _LineageFace:
     ) -> None:
         spots = list(dict.fromkeys(spots))
         await graph.describe(connection, [spot for spot in spots if spot.role == "JOB"])
-        ids = [spot.id for spot in spots]
-        nodes = await node.load(connection, ids)
-        latest = await run_store.latest_of_jobs(connection, [s.id for s in spots if s.role == "JOB"], "infinity")
-        below = await run_store.below(connection, [run.run_id for run in latest.values()])
-        graph.hold_aliases(await names.members(connection, ids))
-        now = dt.datetime.now(dt.UTC)
-        for spot in spots:
-            shown = nodes.get(spot.id)
-            if shown is None or (isinstance(shown, node.JobNode) != (spot.role == "JOB")):
-                graph.graph.mixed.add(spot)
-                continue
-            spot.name = shown.id
-            encoded = _encode(shown)
-            assert encoded.endswith(_PLAIN_TAIL)
-            body = encoded[: -len(_PLAIN_TAIL)]
-            run = latest.get(spot.id)
-            streaming = isinstance(shown, node.JobNode) and shown.streaming
-            until = None if run is None else liveness.unchanged_until(run, streaming=streaming)
-            if run is not None and (run.run_id in below or (until is not None and until <= now)):
-                passing[spot] = body
-                continue
-            spot.until = float("inf") if until is None else until.timestamp()
-            graph.hold_body(spot, _KIND, body, len(body), run=None if run is None else run.run_id)
+        await load_nodes(connection, graph, spots, passing)
 
     def _assembled(self, graph: ResidentGraph, walked: Walked, passing: Passing, now: dt.datetime) -> bytes:
         hops, beyond, question = walked.hops, walked.beyond, self.question
@@ -133,18 +111,62 @@ class _LineageFace:
         return b'%b"nodes":[%b],"edges":[%b]%b' % (before, b",".join(nodes), b",".join(edges), after)
 
 
+def unloaded(spots: Iterable[Spot], passing: Passing, now: dt.datetime) -> list[Spot]:
+    """Return the nodes whose bodies `load_nodes` has to load."""
+    second = now.timestamp()
+    return [spot for spot in spots if (_KIND not in spot.bodies or spot.until <= second) and spot not in passing]
+
+
+async def load_nodes(connection: Connection, graph: ResidentGraph, spots: Sequence[Spot], passing: Passing) -> None:
+    """Encode nodes without their hops: into `passing` those that change with time, or with more runs than can be followed."""
+    # Before the nodes are read: a body is held for no longer than its words hold.
+    asked = dt.datetime.now(dt.UTC)
+    ids, jobs = [spot.id for spot in spots], [spot.id for spot in spots if spot.role == "JOB"]
+    nodes = await node.load(connection, ids)
+    latest = await run_store.latest_of_jobs(connection, jobs, "infinity")
+    # A run shows how the runs below it fare: an event that begins, ends or moves one of those is about it, and about the run above it.
+    below = await run_store.ids_below(connection, [run.run_id for run in latest.values()])
+    graph.hold_aliases(await names.members(connection, ids))
+    now = dt.datetime.now(dt.UTC)
+    for spot in spots:
+        shown = nodes.get(spot.id)
+        if shown is None or (isinstance(shown, node.JobNode) != (spot.role == "JOB")):
+            graph.graph.mixed.add(spot)
+            continue
+        spot.name = shown.id
+        encoded = _encode(shown)
+        assert encoded.endswith(_PLAIN_TAIL)
+        body = encoded[: -len(_PLAIN_TAIL)]
+        run = latest.get(spot.id)
+        runs = [] if run is None else [run.run_id, *below.get(run.run_id, ())]
+        until = None
+        if run is not None and isinstance(shown, node.JobNode):
+            stalled = shown.last_run is not None and shown.last_run.stalled
+            until = liveness.unchanged_until(run, asked, streaming=shown.streaming, stalled=stalled)
+        if len(runs) > _MOST_BELOW or (until is not None and until <= now):
+            passing[spot] = body
+            continue
+        spot.until = float("inf") if until is None else until.timestamp()
+        graph.hold_body(spot, _KIND, body, len(body), runs=runs)
+
+
+def encoded_node(spot: Spot, passing: Passing, tail: bytes = _PLAIN_TAIL) -> bytes:
+    """Return a node that is loaded, with its hop and what is hidden beyond it."""
+    body: bytes = passing[spot] if spot in passing else spot.bodies[_KIND].shown
+    return body + tail
+
+
 def _nodes(walked: Walked, by_name: list[Spot], passing: Passing) -> list[bytes]:
     """The nodes by hop and id, with how many neighbours beyond the depth each has."""
     hops, upstream, downstream = walked.hops, walked.beyond["upstream"], walked.beyond["downstream"]
     tails = {hop: _TAIL.format(hop, 0, 0).encode() for hop in set(hops.values())}
     found = []
     for spot in sorted(by_name, key=hops.__getitem__):
-        body: bytes = passing[spot] if spot in passing else spot.bodies[_KIND][0]
+        tail = tails[hops[spot]]
         if spot in upstream or spot in downstream:
             counts = (sum(other not in hops for other in side.get(spot, ())) for side in (upstream, downstream))
-            found.append(body + _TAIL.format(hops[spot], *counts).encode())
-        else:
-            found.append(body + tails[hops[spot]])
+            tail = _TAIL.format(hops[spot], *counts).encode()
+        found.append(encoded_node(spot, passing, tail))
     return found
 
 

@@ -3,6 +3,7 @@
 import datetime as dt
 import uuid
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from headwater.answer.lineage import node
 from headwater.answer.marquez import annotations, hashes, naming, runs, shapes
@@ -121,8 +122,23 @@ async def _versions(connection: Connection, job: JobRow, found: Sequence[JobVers
 
 async def job_answers(connection: Connection, found: Sequence[JobRow], *, whole_runs: bool = False) -> list[shapes.Job]:
     """Return jobs as Marquez shows them, in a fixed number of statements; without `whole_runs` only each job's latest run is whole."""
+    shown = await with_datasets(connection, found, whole_runs=whole_runs)
+    return [shown[row.id].job for row in found]
+
+
+class ShownJob(NamedTuple):
+    """A job, and the datasets that it, its latest report and its latest run read and wrote."""
+
+    job: shapes.Job
+    datasets: frozenset[uuid.UUID]
+
+
+async def with_datasets(
+    connection: Connection, found: Sequence[JobRow], *, whole_runs: bool = False
+) -> dict[uuid.UUID, ShownJob]:
+    """Return jobs as `job_answers` does, by id, with the datasets whose events may change what is shown."""
     if not found:
-        return []
+        return {}
     ids = [row.id for row in found]
     facets = await facet_store.of_owners(connection, ids)
     spoken = await annotations.of_owners(connection, ids)
@@ -134,9 +150,9 @@ async def job_answers(connection: Connection, found: Sequence[JobRow], *, whole_
         | {id_ for _, inputs, outputs in told.values() for id_ in inputs | outputs},
     )
     latest = await marquez_runs.latest(connection, ids, LATEST_RUNS)
-    made = await runs.run_answers(
-        connection, [row for mine in latest.values() for row in (mine if whole_runs else mine[:1])]
-    )
+    whole = [row for mine in latest.values() for row in (mine if whole_runs else mine[:1])]
+    of_runs = await marquez_runs.run_datasets(connection, [(row.run_id, row.job_id) for row in whole])
+    made = await runs.run_answers(connection, whole, sides=of_runs)
     if not whole_runs:
         made |= await runs.outlined(connection, [row for mine in latest.values() for row in mine[1:]])
     places = said_by_facets.Past(
@@ -148,7 +164,7 @@ async def job_answers(connection: Connection, found: Sequence[JobRow], *, whole_
     for dataset, job, direction in edges:
         if dataset in datasets and not datasets[dataset].hidden:
             sides.setdefault((job, direction), set()).add(dataset)
-    shown_ = []
+    shown = {}
     for row in found:
         mine = facets.get(row.id, {})
         words = spoken.get(row.id) or annotations.nothing()
@@ -163,27 +179,31 @@ async def job_answers(connection: Connection, found: Sequence[JobRow], *, whole_
             )
         elif run_list and run_list[0].job_version is not None:
             current = run_list[0].job_version.version
-        shown_.append(
-            shapes.Job(
-                id=id_,
-                type=said_by_facets.job_type(mine),
-                name=id_.name,
-                simple_name=row.simple_name,
-                parent_job_name=row.parent_name,
-                parent_job_uuid=str(row.parent_id) if row.parent_id else None,
-                created_at=shapes.instant(row.first_seen),
-                updated_at=shapes.instant(row.last_seen),
-                namespace=row.namespace,
-                inputs=runs.dataset_ids(sides.get((row.id, "in"), ()), datasets),
-                outputs=runs.dataset_ids(sides.get((row.id, "out"), ()), datasets),
-                location=said_by_facets.location(mine.get("sourceCodeLocation")),
-                description=said_by_facets.description(mine, words),
-                latest_run=run_list[0] if run_list else None,
-                latest_runs=run_list or None,
-                facets=node.verbatim(mine),
-                current_version=current,
-                labels=said_by_facets.labels(mine),
-                tags=said_by_facets.tags(mine.get("tags"), words),
-            )
+        answer = shapes.Job(
+            id=id_,
+            type=said_by_facets.job_type(mine),
+            name=id_.name,
+            simple_name=row.simple_name,
+            parent_job_name=row.parent_name,
+            parent_job_uuid=str(row.parent_id) if row.parent_id else None,
+            created_at=shapes.instant(row.first_seen),
+            updated_at=shapes.instant(row.last_seen),
+            namespace=row.namespace,
+            inputs=runs.dataset_ids(sides.get((row.id, "in"), ()), datasets),
+            outputs=runs.dataset_ids(sides.get((row.id, "out"), ()), datasets),
+            location=said_by_facets.location(mine.get("sourceCodeLocation")),
+            description=said_by_facets.description(mine, words),
+            latest_run=run_list[0] if run_list else None,
+            latest_runs=run_list or None,
+            facets=node.verbatim(mine),
+            current_version=current,
+            labels=said_by_facets.labels(mine),
+            tags=said_by_facets.tags(mine.get("tags"), words),
         )
-    return shown_
+        touched = {*sides.get((row.id, "in"), ()), *sides.get((row.id, "out"), ())}
+        if row.id in told:
+            touched.update(datasets[id_].id for side in told[row.id][1:] for id_ in side if id_ in datasets)
+        for run in latest.get(row.id, ()):
+            touched.update(*of_runs.get((run.run_id, run.job_id), ()))
+        shown[row.id] = ShownJob(answer, frozenset(touched))
+    return shown

@@ -2,7 +2,7 @@
 
 import operator
 import uuid
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -55,11 +55,11 @@ class _GraphFace:
         self._jobs_as = _WHOLE
 
     @property
-    def key(self) -> object:
+    def key(self) -> Hashable:
         return self.node_id, self.depth
 
     @property
-    def root(self) -> tuple[str, str]:
+    def root(self) -> Hashable:
         return "v1", self.node_id
 
     async def find_root(self, connection: Connection) -> Root:
@@ -132,7 +132,7 @@ class _GraphFace:
     def _assembled(self, met: Collection[Spot]) -> bytes:
         bodies: dict[Spot, _Body] = {}
         for spot in met:
-            body: _Body | None = spot.bodies[self._kind(spot)][0]
+            body: _Body | None = spot.bodies[self._kind(spot)].shown
             if body is not None:
                 bodies[spot] = body
         ordered = sorted(bodies, key=lambda one: bodies[one].text)
@@ -192,4 +192,4 @@ def _hold(
     reads: Collection[uuid.UUID] = (),
 ) -> None:
     """Hold a node; None: it is hidden."""
-    graph.hold_body(spot, kind, body, 0 if body is None else body.size, run=run, reads=reads)
+    graph.hold_body(spot, kind, body, 0 if body is None else body.size, runs=() if run is None else (run,), reads=reads)

@@ -82,15 +82,16 @@ async def run_answers(
     found: Sequence[RunRow],
     with_facets: Collection[Key] | None = None,
     logged: dict[Key, run_log.RunFacets] | None = None,
+    sides: dict[Key, tuple[set[uuid.UUID], set[uuid.UUID]]] | None = None,
 ) -> dict[Key, shapes.Run]:
-    """Return runs as Marquez shows them, in a fixed number of statements."""
+    """Return runs as Marquez shows them, in a fixed number of statements. `sides`: their inputs and outputs, if the caller has them."""
     if not found:
         return {}
     keys = [(row.run_id, row.job_id) for row in found]
     jobs = await rows.jobs_by_ids(
         connection, {row.job_id for row in found} | {row.parent_job_id for row in found if row.parent_job_id}
     )
-    told = await runs.run_datasets(connection, keys)
+    told = await runs.run_datasets(connection, keys) if sides is None else sides
     read = await runs.read(connection, [row for row in found if told.get((row.run_id, row.job_id), _NOTHING)[0]])
     written = await runs.written(connection, [key for key in keys if told.get(key, _NOTHING)[1]])
     datasets = await rows.datasets_resolved(connection, {id_ for sides in told.values() for id_ in sides[0] | sides[1]})
@@ -107,21 +108,24 @@ async def run_answers(
     made = {}
     for row, key in zip(found, keys, strict=True):
         log = logged.get(key) or run_log.empty()
-        sides = told.get(key, _NOTHING)
-        outputs = {id_: written.get(key, {}).get(id_) or first_version(id_) for id_ in sides[1]}
+        mine = told.get(key, _NOTHING)
+        outputs = {id_: written.get(key, {}).get(id_) or first_version(id_) for id_ in mine[1]}
         place = said_by_facets.location(places.body_at(row.job_id, "sourceCodeLocation", row.last_event_at))
-        made[key] = _run(row, jobs, datasets, sides, inputs.get(key, {}), outputs, place, log)
+        made[key] = _run(row, jobs.get(row.job_id), jobs, datasets, mine, inputs.get(key, {}), outputs, place, log)
     return made
 
 
 async def outlined(connection: Connection, found: Sequence[RunRow]) -> dict[Key, shapes.Run]:
-    """Runs with their states, times and arguments alone."""
+    """Return runs with their states, times and arguments alone: their inputs and outputs are not read, so their version of the job is not known."""
     jobs = await rows.jobs_by_ids(connection, {row.parent_job_id for row in found if row.parent_job_id})
-    return {(row.run_id, row.job_id): _run(row, jobs, {}, _NOTHING, {}, {}, None, run_log.empty()) for row in found}
+    return {
+        (row.run_id, row.job_id): _run(row, None, jobs, {}, _NOTHING, {}, {}, None, run_log.empty()) for row in found
+    }
 
 
 def _run(
     row: RunRow,
+    own_job: JobRow | None,
     jobs: dict[uuid.UUID, JobRow],
     datasets: dict[uuid.UUID, DatasetRow],
     sides: tuple[set[uuid.UUID], set[uuid.UUID]],
@@ -131,8 +135,8 @@ def _run(
     log: run_log.RunFacets,
 ) -> shapes.Run:
     job_version = None
-    if row.job_id in jobs and (sides[0] or sides[1] or row.state.terminal):
-        job = job_id(jobs[row.job_id])
+    if own_job is not None and (sides[0] or sides[1] or row.state.terminal):
+        job = job_id(own_job)
         hash_ = hashes.job_version(job, dataset_ids(sides[0], datasets), dataset_ids(sides[1], datasets), place)
         job_version = shapes.JobVersionId(namespace=job.namespace, name=job.name, version=str(hash_))
     return shapes.Run(

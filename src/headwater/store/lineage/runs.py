@@ -151,6 +151,14 @@ async def below(connection: Connection, runs: Collection[uuid.UUID]) -> dict[uui
     return {root: RunsBelow(RunState(worst), *others) for root, worst, *others in rows}
 
 
+async def ids_below(connection: Connection, runs: Collection[uuid.UUID]) -> dict[uuid.UUID, list[uuid.UUID]]:
+    """Return the runs below each run, all the way down; a run that none is part of is not there."""
+    found: dict[uuid.UUID, list[uuid.UUID]] = {}
+    for root, run in await sqlfile.load("lineage/runs")["ids_below"].packed(connection, ids=list(runs)) if runs else ():
+        found.setdefault(root, []).append(run)
+    return found
+
+
 async def of_dag(
     connection: Connection,
     dag: str,

@@ -1,6 +1,6 @@
 """Read namespaces, sources, tags, datasets, jobs and runs."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from urllib.parse import quote
 
 from litestar import Request, Response, get
@@ -8,7 +8,7 @@ from litestar.datastructures import State
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import QueryParameter
 
-from headwater.answer.marquez import datasets, jobs, namespaces, runs, shapes, sources, tags
+from headwater.answer.marquez import datasets, jobs, namespaces, resident_jobs, runs, shapes, sources, tags
 from headwater.api.routes.v1 import parameters
 from headwater.api.routes.v1.parameters import Segment, Whole, decoded
 from headwater.model.run import RunState
@@ -107,7 +107,11 @@ async def _jobs(
         if (told := parameters.choice("lastRunStates", text, _STATES)) is not None:
             # A run that only reported OTHER counts as running.
             wanted |= {RunState.RUNNING, RunState.OTHER} if told == "RUNNING" else {RunState[told]}
-    return await jobs.page(state.database, namespace, wanted, *_page(limit, offset))
+    page = _page(limit, offset)
+    encoded = await resident_jobs.page(state.resident, namespace, wanted, *page)
+    if encoded is not None:
+        return cast("shapes.Jobs", Response(encoded, media_type="application/json"))
+    return await jobs.page(state.database, namespace, wanted, *page)
 
 
 @get("/jobs")

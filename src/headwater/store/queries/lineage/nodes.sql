@@ -38,11 +38,11 @@ select
        and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery)))
 
 -- name: jobs_page :many
--- Jobs, the latest reported first.
+-- Jobs, the latest reported first. A name that does not end in a digit is not held against the pattern: that takes ten times as long.
 select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs
 where not hidden and (not %(top)s or parent_id is null) and (%(parent)s::uuid is null or parent_id = %(parent)s)
   and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
-  and (%(statements)s::text is null or parent_id is null or name !~ %(statements)s)
+  and (%(statements)s::text is null or parent_id is null or ascii(right(name, 1)) not between 48 and 57 or name !~ %(statements)s)
   and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
 order by last_seen desc, namespace, name limit %(limit)s offset %(offset)s
 
@@ -51,7 +51,7 @@ order by last_seen desc, namespace, name limit %(limit)s offset %(offset)s
 select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs
 where not hidden and (not %(top)s or parent_id is null) and (%(parent)s::uuid is null or parent_id = %(parent)s)
   and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
-  and (%(statements)s::text is null or parent_id is null or name !~ %(statements)s)
+  and (%(statements)s::text is null or parent_id is null or ascii(right(name, 1)) not between 48 and 57 or name !~ %(statements)s)
   and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
 order by case when %(sort)s = 'name' and not %(down)s then name end, case when %(sort)s = 'name' then name end desc,
          case when %(sort)s = 'updated' and not %(down)s then last_seen end, last_seen desc, namespace, name limit %(limit)s offset %(offset)s
@@ -61,7 +61,7 @@ order by case when %(sort)s = 'name' and not %(down)s then name end, case when %
 select count(*) from jobs
 where not hidden and (not %(top)s or parent_id is null) and (%(parent)s::uuid is null or parent_id = %(parent)s)
   and (%(namespace)s::text is null or namespace = %(namespace)s) and (%(pattern)s::text is null or name ilike %(pattern)s)
-  and (%(statements)s::text is null or parent_id is null or name !~ %(statements)s)
+  and (%(statements)s::text is null or parent_id is null or ascii(right(name, 1)) not between 48 and 57 or name !~ %(statements)s)
   and (%(query)s::text is null or id in (select s.id from search_documents s where s.words @@ %(query)s::tsquery))
 
 -- name: child_counts :many

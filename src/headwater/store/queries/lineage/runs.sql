@@ -54,6 +54,16 @@ select b.root, max(r.state) filter (where r.state <= 5), bool_or(r.state = 2), m
        max(coalesce(r.ended_at, r.last_event_at)) filter (where r.state >= 3)
 from below b join runs r on r.run_id = b.run_id and r.job_id = b.job_id group by b.root
 
+-- name: ids_below :many
+-- The ids of runs below these runs, all the way down; the path guards against runs that are each other's parents.
+with recursive below as (
+  select r.run_id, r.parent_run_id as root, array[r.run_id] as path from runs r where r.parent_run_id = any(%(ids)b)
+  union all
+  select r.run_id, b.root, b.path || r.run_id from runs r join below b on r.parent_run_id = b.run_id
+  where not r.run_id = any(b.path) and cardinality(b.path) < 32
+)
+select distinct root, run_id from below
+
 -- name: latest_of_jobs :many
 -- The latest run of each of these jobs as of a time.
 select l.* from unnest(%(ids)b::uuid[]) as j (id) cross join lateral (

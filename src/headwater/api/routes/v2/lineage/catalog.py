@@ -1,14 +1,14 @@
 """`/api/v2`: find and show datasets and jobs."""
 
-from typing import Annotated
+from typing import Annotated, cast
 from urllib.parse import unquote
 
-from litestar import get
+from litestar import Response, get
 from litestar.datastructures import State
 from litestar.params import QueryParameter
 
 from headwater.answer import objects
-from headwater.answer.lineage import catalog, dashboards, find, lineage_answer, sources
+from headwater.answer.lineage import catalog, dashboards, find, lineage_answer, resident_jobs, sources
 from headwater.answer.status import schedule_search, scheduled_dataset
 from headwater.api.routes.v2.parameters import Flag, Limit, Offset, OptionalText, Segment, Text, Time
 from headwater.model.moments import aware
@@ -99,6 +99,9 @@ async def jobs(
     listing = catalog.Listing(
         namespace, q, None, tag, owner, sort, order, facets, limit, offset, parent, trait, children
     )
+    encoded = await resident_jobs.jobs(state.resident, listing)
+    if encoded is not None:
+        return cast("catalog.Jobs", Response(encoded, media_type="application/json"))
     return await catalog.jobs(state.database, listing)
 
 
