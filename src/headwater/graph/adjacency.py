@@ -26,16 +26,23 @@ class Body(NamedTuple):
     reads: tuple[uuid.UUID, ...]
 
 
+class Joined(NamedTuple):
+    """All edges of a node as an API shows them: in the node, and behind it."""
+
+    inside: bytes
+    behind: bytes
+
+
 class Spot:
     """A dataset or a job. `into`: its edges by the node they come from; `out_of`: by the node they lead to; None: not loaded.
 
     `touching`: the datasets whose loaded sides have an edge of this job. `told`: the job's explicit lineage, if any; `level`: how far its
     SQL is understood; both only if `described`, which a new edge undoes. `bodies`: what each API shows of it; `until`: the
-    time in seconds up to which that of `/api/v2` holds.
+    time in seconds up to which that of `/api/v2` holds. `joined`: what an API shows of all its edges together, which a change of any undoes.
     """
 
     __slots__ = (
-        "bodies", "described", "id", "into", "level", "name", "out_of", "role", "told", "touching", "until",
+        "bodies", "described", "id", "into", "joined", "level", "name", "out_of", "role", "told", "touching", "until",
     )  # fmt: skip
 
     def __init__(self, id_: uuid.UUID, role: Role) -> None:
@@ -49,6 +56,7 @@ class Spot:
         self.described = False
         self.bodies: dict[str, Body] = {}
         self.until = float("inf")
+        self.joined: Joined | None = None
 
     def side(self, direction: Direction) -> "dict[Spot, Link] | None":
         """The edges that a walk goes along from here."""
@@ -94,6 +102,13 @@ class Walked(NamedTuple):
     beyond: dict[Direction, dict[Spot, set[Spot]]]
 
 
+class Around(NamedTuple):
+    """The nodes around one, and those of them that may have neighbours which were not met, because the walk ended there."""
+
+    met: set[Spot]
+    border: set[Spot]
+
+
 class TooLarge(Exception):
     """A walk met more nodes than it may."""
 
@@ -105,6 +120,7 @@ class Adjacency:
         self.mixed: set[Spot] = set()
         self.spots: dict[uuid.UUID, Spot] = {}
         self.links = 0
+        self.joined_bytes = 0
 
     def spot(self, id_: uuid.UUID, role: Role) -> Spot:
         """Return the node with this id, a new one if there is none."""
@@ -129,6 +145,18 @@ class Adjacency:
             spot.into = found
         else:
             spot.out_of = found
+        self.undo_joined(spot)
+
+    def hold_joined(self, spot: Spot, joined: Joined) -> None:
+        """Hold what an API shows of all edges of a node, until one changes."""
+        self.undo_joined(spot)
+        spot.joined = joined
+        self.joined_bytes += sum(map(len, joined))
+
+    def undo_joined(self, spot: Spot) -> None:
+        if spot.joined is not None:
+            self.joined_bytes -= sum(map(len, spot.joined))
+            spot.joined = None
 
     def replace(self, job: uuid.UUID, edges: Sequence[Edge]) -> None:
         """Hold these as all the edges of a job, in place of those held before."""
@@ -137,7 +165,9 @@ class Adjacency:
             return
         spot = held or self.spot(job, "JOB")
         self.links -= len(spot.links())
+        self.undo_joined(spot)
         for dataset in spot.touching:
+            self.undo_joined(dataset)
             for side in (dataset.into, dataset.out_of):
                 if side is not None:
                     side.pop(spot, None)
@@ -151,6 +181,7 @@ class Adjacency:
             if theirs is not None:
                 theirs[spot] = link
                 spot.touching.add(other)
+                self.undo_joined(other)
 
     def _is_loaded(self, edge: Edge) -> bool:
         dataset = self.spots.get(edge.dataset)
@@ -184,7 +215,7 @@ class Adjacency:
             raise TooLarge
         return walked
 
-    def around(self, start: Spot, depth: int, most: int) -> set[Spot] | Missing:
+    def around(self, start: Spot, depth: int, most: int) -> Around | Missing:
         """Walk from job to job over any dataset that both touch, whichever way the data flows: Marquez's graph. `depth` counts hops from job to job.
 
         Raises TooLarge when it meets more than `most` nodes.
@@ -204,7 +235,7 @@ class Adjacency:
                 raise TooLarge
             if not front:
                 break
-        return met
+        return Around(met, set(front))
 
     def _go(
         self,

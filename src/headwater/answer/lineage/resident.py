@@ -127,7 +127,7 @@ class ResidentGraph:
     def size(self) -> int:
         """About how many bytes the graph takes."""
         graph = self.graph
-        return self._encoded_bytes + _SPOT_BYTES * len(graph.spots) + _LINK_BYTES * graph.links
+        return self._encoded_bytes + graph.joined_bytes + _SPOT_BYTES * len(graph.spots) + _LINK_BYTES * graph.links
 
     async def answer(self, face: Face[R]) -> bytes | None:
         """Return the encoded answer; None: ask the reference. Raises NotFound for an unknown node."""

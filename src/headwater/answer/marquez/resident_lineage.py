@@ -2,13 +2,13 @@
 
 import operator
 import uuid
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 
 import msgspec
 
 from headwater.answer.lineage.resident import Passing, ResidentGraph, Root, Unanswerable
 from headwater.answer.marquez import annotations, lineage, node_ids, runs
-from headwater.graph.adjacency import Missing, Spot
+from headwater.graph.adjacency import Adjacency, Around, Joined, Missing, Spot
 from headwater.store.database import Connection
 from headwater.store.history import facets as facet_store
 from headwater.store.lineage import names
@@ -20,16 +20,15 @@ _MOST = 100_000
 _DATASET, _WHOLE, _OUTLINE = "v1 dataset", "v1 job", "v1 job without its run's data"
 _SIDES = b'"inputs":[],"outputs":[]'
 _encode = msgspec.json.Encoder().encode
-_by_text, _by_place = operator.attrgetter("text"), operator.attrgetter("place")
+_by_id, _by_place = operator.attrgetter("text"), operator.attrgetter("place")
 
 
 class _Body(msgspec.Struct, frozen=True, gc=False):
-    """A node, encoded: its id as text and as JSON, as the origin and as the destination of an edge, and its data around a job's inputs and outputs.
+    """A node, encoded: its id as text, as the origin and as the destination of an edge, and what comes before and after a job's inputs and outputs.
     `place`: a dataset's namespace and name, by which they are sorted; `place_json`: both as JSON.
     """
 
     text: str
-    id: bytes
     origin: bytes
     destination: bytes
     before: bytes
@@ -39,7 +38,7 @@ class _Body(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def size(self) -> int:
-        return len(self.text) + 4 * len(self.id) + len(self.before) + len(self.after) + len(self.place_json)
+        return sum(map(len, (self.text, self.origin, self.destination, self.before, self.after, self.place_json)))
 
 
 async def get(graph: ResidentGraph, node_id: str, depth: int) -> bytes | None:
@@ -67,17 +66,16 @@ class _GraphFace:
         return Root(row.id, "JOB" if isinstance(row, JobRow) else "DATASET")
 
     def attempt(self, graph: ResidentGraph, root: Root, _passing: Passing) -> bytes | Missing | list[Spot]:
-        met = graph.graph.around(graph.graph.spot(root.row, root.type), self.depth, self.most)
-        if isinstance(met, Missing):
-            return met
-        if not graph.graph.mixed.isdisjoint(met):
+        around = graph.graph.around(graph.graph.spot(root.row, root.type), self.depth, self.most)
+        if isinstance(around, Missing):
+            return around
+        if not graph.graph.mixed.isdisjoint(around.met):
             raise Unanswerable
-        self._jobs_as = _WHOLE if sum(spot.role == "JOB" for spot in met) <= lineage.WHOLE_RUNS_UP_TO else _OUTLINE
-        missing = [spot for spot in met if self._kind(spot) not in spot.bodies]
-        return missing or self._assembled(met)
-
-    def _kind(self, spot: Spot) -> str:
-        return self._jobs_as if spot.role == "JOB" else _DATASET
+        jobs = [spot for spot in around.met if spot.role == "JOB"]
+        self._jobs_as = _WHOLE if len(jobs) <= lineage.WHOLE_RUNS_UP_TO else _OUTLINE
+        missing = [spot for spot in jobs if self._jobs_as not in spot.bodies]
+        missing += [spot for spot in around.met if spot.role == "DATASET" and _DATASET not in spot.bodies]
+        return missing or self._assembled(graph.graph, around)
 
     async def load_bodies(
         self, connection: Connection, graph: ResidentGraph, spots: list[Spot], _passing: Passing
@@ -101,7 +99,8 @@ class _GraphFace:
             words = spoken.get(id_) or annotations.nothing()
             data = lineage.dataset_data(row, facets.get(id_, {}), words, current.get(id_))
             text = node_ids.of_dataset(row.namespace, row.name)
-            body = _Body(text, *_ends(text), _encode(data), b"", (row.namespace, row.name), _encode(data.id))
+            place = (row.namespace, row.name)
+            body = _Body(text, *_ends(text), _begin(spot, text, _encode(data)), b"", place, _encode(data.id))
             _hold(graph, spot, _DATASET, None if row.hidden else body)
 
     async def _load_jobs(self, connection: Connection, graph: ResidentGraph, spots: Mapping[uuid.UUID, Spot]) -> None:
@@ -125,58 +124,65 @@ class _GraphFace:
             before, place, after = _encode(data).partition(_SIDES)
             assert place
             text = node_ids.of_job(row.namespace, row.full_name)
-            body = _Body(text, *_ends(text), before, after)
+            body = _Body(text, *_ends(text), _begin(spot, text, before), after)
             reads, writes = sides.get((run, id_), (set(), set())) if run is not None else (set(), set())
             _hold(graph, spot, self._jobs_as, None if row.hidden else body, run, reads | writes)
 
-    def _assembled(self, met: Collection[Spot]) -> bytes:
-        bodies: dict[Spot, _Body] = {}
-        for spot in met:
-            body: _Body | None = spot.bodies[self._kind(spot)].shown
+    def _assembled(self, graph: Adjacency, around: Around) -> bytes:
+        kinds = {"JOB": self._jobs_as, "DATASET": _DATASET}
+        shown: dict[Spot, _Body] = {}
+        for spot in around.met:
+            body: _Body | None = spot.bodies[kinds[spot.role]].shown
             if body is not None:
-                bodies[spot] = body
-        ordered = sorted(bodies, key=lambda one: bodies[one].text)
-        sources, targets = _neighbours(bodies, ordered)
-        found = []
-        for spot in ordered:
-            body, into, out_of = bodies[spot], sources[spot], targets[spot]
-            data = body.before
-            if spot.role == "JOB":
-                data += b'"inputs":[%b],"outputs":[%b]%b' % (_places(into), _places(out_of), body.after)
-            found.append(
-                b'{"id":%b,"type":"%b","data":%b,"inEdges":[%b],"outEdges":[%b]}'
-                % (
-                    body.id,
-                    spot.role.encode(),
-                    data,
-                    b",".join([one.origin + body.destination for one in into]),
-                    b",".join([body.origin + one.destination for one in out_of]),
+                shown[spot] = body
+        at_border = _jobs_of(around.border, shown) if around.border else {}
+        parts: list[bytes] = []
+        for spot in sorted(shown, key=lambda one: shown[one].text):
+            body = shown[spot]
+            if spot in at_border:
+                joined = _join(spot, body, *at_border[spot])
+            elif spot.joined is not None:
+                joined = spot.joined
+            else:
+                # All its neighbours are met, in this answer and in any other in which it is not at the border.
+                before, behind = (
+                    [shown[one] for one in side or () if one in shown] for side in (spot.into, spot.out_of)
                 )
-            )
-        return b'{"graph":[%b]}' % b",".join(found)
+                joined = _join(spot, body, before, behind)
+                graph.hold_joined(spot, joined)
+            parts += (body.before, joined.inside, body.after, joined.behind)
+        return b'{"graph":[%b]}' % b"".join(parts)[1:]
 
 
-def _neighbours(
-    bodies: Mapping[Spot, _Body], ordered: Iterable[Spot]
-) -> tuple[dict[Spot, list[_Body]], dict[Spot, list[_Body]]]:
-    """The nodes before and behind each node, by their ids, of the edges of the jobs: of a dataset at the border, its own edges are not loaded."""
-    sources: dict[Spot, list[_Body]] = {spot: [] for spot in bodies}
-    targets: dict[Spot, list[_Body]] = {spot: [] for spot in bodies}
-    for job in ordered:
-        if job.role == "JOB":
-            mine = bodies[job]
-            for side, before, behind in ((job.into, sources, targets), (job.out_of, targets, sources)):
-                met = [one for one in side or () if one in bodies]
-                for dataset in met:
-                    behind[dataset].append(mine)
-                before[job] = sorted([bodies[one] for one in met], key=_by_text)
-    return sources, targets
+def _jobs_of(border: Collection[Spot], shown: Mapping[Spot, _Body]) -> dict[Spot, tuple[list[_Body], list[_Body]]]:
+    """The jobs of the answer before and behind each of these datasets, by the jobs' edges: the datasets' own need not be loaded."""
+    found: dict[Spot, tuple[list[_Body], list[_Body]]] = {spot: ([], []) for spot in border}
+    for spot, body in shown.items():
+        if spot.role == "JOB":
+            for side, place in ((spot.out_of, 0), (spot.into, 1)):
+                for dataset in side or ():
+                    if dataset in found:
+                        found[dataset][place].append(body)
+    return found
 
 
-def _ends(text: str) -> tuple[bytes, bytes, bytes]:
-    """A node's id as JSON, and as the two halves of an edge."""
+def _join(spot: Spot, own: _Body, before: Sequence[_Body], behind: Sequence[_Body]) -> Joined:
+    """Return the edges of a node, by the ids of the nodes before and behind it; a job's inputs and outputs by their names."""
+    into = b",".join([one.origin + own.destination for one in sorted(before, key=_by_id)])
+    out_of = b",".join([own.origin + one.destination for one in sorted(behind, key=_by_id)])
+    inside = b'"inputs":[%b],"outputs":[%b]' % (_places(before), _places(behind)) if spot.role == "JOB" else b""
+    return Joined(inside, b',"inEdges":[%b],"outEdges":[%b]}' % (into, out_of))
+
+
+def _ends(text: str) -> tuple[bytes, bytes]:
+    """A node's id as the two halves of an edge."""
     id_ = _encode(text)
-    return id_, b'{"origin":%b,"destination":' % id_, id_ + b"}"
+    return b'{"origin":%b,"destination":' % id_, id_ + b"}"
+
+
+def _begin(spot: Spot, text: str, data: bytes) -> bytes:
+    """A node of a list, up to what its edges are shown in."""
+    return b',{"id":%b,"type":"%b","data":%b' % (_encode(text), spot.role.encode(), data)
 
 
 def _places(datasets: Sequence[_Body]) -> bytes:
