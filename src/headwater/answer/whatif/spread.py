@@ -102,7 +102,7 @@ def _touched(edits: Iterable[Edit], columns: Collection[str]) -> set[str]:
 class _Edges:
     """The edges below datasets. Those of some hops are fetched at once: a question to the database costs more than a few edges too many."""
 
-    _MOST = 1_000
+    _MOST, _MOST_HOPS = 1_000, 25
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -117,8 +117,8 @@ class _Edges:
         missing = [one for one in datasets if one not in self._reads]
         if missing:
             is_whole = await self._fetch(missing, self._hops)
-            # A wide graph is asked one hop at a time.
-            self._hops = 5 if is_whole else 1
+            # A long chain is asked more hops each time; a wide graph one hop at a time.
+            self._hops = min(5 * self._hops, self._MOST_HOPS) if is_whole else 1
         reads = [edge for one in datasets for edge in self._reads[one]]
         return sorted(reads, key=lambda edge: (edge.dataset, edge.job))
 
