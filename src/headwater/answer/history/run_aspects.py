@@ -53,7 +53,8 @@ class RunAspects(msgspec.Struct):
 async def load(connection: Connection, rows: Sequence[RunRow], steps: int = _MOST_STEPS) -> list[RunAspects]:
     """Return the aspects of runs, in their order; those of the runs that wrote their inputs up to `steps` runs away."""
     facets = await run_log.load(connection, rows)
-    found = [_of_facets(row, facets[row.run_id, row.job_id]) for row in rows]
+    environments = _Environments()
+    found = [_of_facets(row, facets[row.run_id, row.job_id], environments) for row in rows]
     versions = await _inputs(connection, found, facets)
     names = await node_store.by_ids(connection, {dataset for one in found for dataset in one.inputs})
     shown = {id_: row.node_id for id_, row in names.items()}
@@ -66,7 +67,7 @@ async def load(connection: Connection, rows: Sequence[RunRow], steps: int = _MOS
     return found
 
 
-def _of_facets(row: RunRow, facets: run_log.RunFacets) -> RunAspects:
+def _of_facets(row: RunRow, facets: run_log.RunFacets, environments: "_Environments") -> RunAspects:
     values: dict[Aspect, str] = {}
     code = code_of(facets.run, facets.job)
     if code is not None and code.version:
@@ -81,8 +82,8 @@ def _of_facets(row: RunRow, facets: run_log.RunFacets) -> RunAspects:
         values[Aspect(Kind.ENGINE, str(engine.get("name") or ""))] = engine["version"]
     if isinstance(engine.get("openlineageAdapterVersion"), str):
         values[Aspect(Kind.PACKAGE, "openlineage adapter")] = engine["openlineageAdapterVersion"]
-    for one in _variables(facets.run.get("environmentVariables")):
-        values[_environment[one.name]] = one.value
+    if variables := facets.run.get("environmentVariables"):
+        values |= environments[variables]
     for item in _items(node.plain(facets.run.get("tags")).get("tags")):
         values[Aspect(Kind.TAG, str(item.get("key")))] = str(item.get("value"))
     if row.user:
@@ -121,10 +122,20 @@ class _AspectsByName(dict[str, Aspect]):
 _environment = _AspectsByName()
 
 
-def _variables(body: bytes | None) -> list[_Variable]:
+class _Environments(dict[bytes, dict[Aspect, str]]):
+    """The aspects of each `environmentVariables` facet: many runs of a host report the same one. At most 1,000 are held."""
+
+    _MOST = 1_000
+
+    def __missing__(self, body: bytes) -> dict[Aspect, str]:
+        if len(self) >= self._MOST:
+            self.clear()
+        self[body] = {_environment[one.name]: one.value for one in _variables(body)}
+        return self[body]
+
+
+def _variables(body: bytes) -> list[_Variable]:
     """Return the variables of an `environmentVariables` facet; of odd ones what can be read."""
-    if body is None:
-        return []
     try:
         return _decode_variables(body).environment_variables
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
