@@ -30,7 +30,8 @@ async function fromClick(page, locator, selector, text = "") {
         const onClick = () => {
           const began = performance.now();
           const look = () => {
-            if (!document.querySelector(selector)?.textContent.startsWith(text)) return requestAnimationFrame(look);
+            if (!document.querySelector(selector)?.textContent.startsWith(text))
+              return requestAnimationFrame(look);
             // A message is answered after the frame.
             const channel = new MessageChannel();
             channel.port1.onmessage = () => resolve(performance.now() - began);
@@ -58,17 +59,26 @@ const askAlone = (page, address) =>
 try {
   // The smallest is the floor: what selecting costs without a graph to draw.
   // `node benchmarks/page.mjs catalogue` measures the catalogue alone.
-  for (const name of process.argv[2] === "catalogue" ? [] : ["g10", "g100", "g500", "g5000", "g10000"]) {
+  for (const name of process.argv[2] === "catalogue"
+    ? []
+    : ["g10", "g100", "g500", "g5000", "g10000"]) {
     const { page } = await openPage(browser.context);
     page.setDefaultTimeout(120_000);
     const session = await page.context().newCDPSession(page);
     await session.send("Performance.enable");
     const busy = async () =>
-      (await session.send("Performance.getMetrics")).metrics.find((one) => one.name === "TaskDuration").value * 1000;
-    await page.goto(`${server.url}lineage/dataset:grid:${name}.d0_0?depth=100&nodes=100000`);
+      (await session.send("Performance.getMetrics")).metrics.find(
+        (one) => one.name === "TaskDuration",
+      ).value * 1000;
+    await page.goto(
+      `${server.url}lineage/dataset:grid:${name}.d0_0?depth=100&nodes=100000`,
+    );
     await page.waitForSelector(".graph[data-world]");
     const drawn = await page.evaluate(() => performance.now());
-    const layout = await page.evaluate(() => performance.getEntriesByName("headwater:layout").at(-1)?.duration ?? 0);
+    const layout = await page.evaluate(
+      () =>
+        performance.getEntriesByName("headwater:layout").at(-1)?.duration ?? 0,
+    );
     await settled(page);
     const nodes = await page.locator(".graph").getAttribute("data-nodes");
     await page.keyboard.press("f");
@@ -88,24 +98,29 @@ try {
     const before = await busy();
     await page.mouse.move(...middle);
     await page.mouse.down();
-    for (let i = 1; i <= 60; i++) await page.mouse.move(middle[0] - i * 4, middle[1] + i);
+    for (let i = 1; i <= 60; i++)
+      await page.mouse.move(middle[0] - i * 4, middle[1] + i);
     await page.mouse.up();
     const panned = ((await busy()) - before) / 60;
     const frames = await page.evaluate(() => {
       cancelAnimationFrame(window.__ticking);
       return window.__frames.slice(1);
     });
-    const clicks = [];
+    // One action each: a step along the lineage, and its end's details; and as long a time in which nothing is done.
+    const during = async (key) => {
+      const start = await busy();
+      if (key) await page.keyboard.press(key);
+      await page.waitForTimeout(700);
+      return (await busy()) - start;
+    };
+    const took = { ArrowRight: [], Enter: [], idle: [] };
     for (let i = 0; i < 5; i++) {
       await page.locator(".graph").focus();
-      const start = await busy();
-      await page.keyboard.press("ArrowRight");
-      await page.keyboard.press("Enter");
-      await page.waitForTimeout(700);
-      clicks.push((await busy()) - start);
+      for (const key of ["ArrowRight", "Enter", ""])
+        took[key || "idle"].push(await during(key));
     }
     console.log(
-      `${name}: ${nodes} nodes · drawn after ${ms(drawn)} · layout with its worker ${ms(layout)} · pan, all in view: main thread ${panned.toFixed(1)} ms a move, frame p95 ${ms(p95(frames))} · select: main thread ${ms(median(clicks))}`,
+      `${name}: ${nodes} nodes · drawn after ${ms(drawn)} · layout with its worker ${ms(layout)} · pan, all in view: main thread ${panned.toFixed(1)} ms a move, frame p95 ${ms(p95(frames))} · main thread of a step ${ms(median(took.ArrowRight))}, of opening its details ${ms(median(took.Enter))}, of doing nothing ${ms(median(took.idle))}`,
     );
     await page.close();
   }
@@ -115,25 +130,37 @@ try {
   await settled(page);
   const opened = [];
   for (let i = 0; i < 5; i++) {
-    const floor = await askAlone(page, "api/v2/lineage?node=dataset:grid:fan.hub&depth=1&max_nodes=2000&bundle=100");
+    const floor = await askAlone(
+      page,
+      "api/v2/lineage?node=dataset:grid:fan.hub&depth=1&max_nodes=2000&bundle=100",
+    );
     await page.goto(`${server.url}lineage/dataset:grid:fan.hub?depth=0`);
     await settled(page);
-    const more = page.getByRole("button", { name: "One step more", exact: true }).first();
+    const more = page
+      .getByRole("button", { name: "One step more", exact: true })
+      .first();
     const took = await fromClick(page, more, ".card.is-bundle");
     opened.push([took, floor]);
   }
-  const [tooks, floorsOfFan] = [0, 1].map((k) => ms(median(opened.map((one) => one[k]))));
-  console.log(`opening a node with 2,000 readers: ${tooks}; the question alone ${floorsOfFan} (medians of 5)`);
+  const [tooks, floorsOfFan] = [0, 1].map((k) =>
+    ms(median(opened.map((one) => one[k]))),
+  );
+  console.log(
+    `opening a node with 2,000 readers: ${tooks}; the question alone ${floorsOfFan} (medians of 5)`,
+  );
   // A page of 100 rows out of 100,000 datasets: the page is loaded, its first answer is not.
   const many = Array.from(
     { length: 250 },
     (_, i) =>
       run(`many.${i}`, Date.now() - 60_000, {
-        outputs: Array.from({ length: 400 }, (_, j) => table(`many.t${i}_${j}`, ["a"], {}, "many")),
+        outputs: Array.from({ length: 400 }, (_, j) =>
+          table(`many.t${i}_${j}`, ["a"], {}, "many"),
+        ),
         namespace: "many",
       }).events[1],
   );
-  for (let i = 0; i < many.length; i += 25) await send(server.url, many.slice(i, i + 25));
+  for (let i = 0; i < many.length; i += 25)
+    await send(server.url, many.slice(i, i + 25));
   const { page: list } = await openPage(browser.context);
   list.setDefaultTimeout(60_000);
   const took = [];
@@ -142,16 +169,29 @@ try {
     await list.goto(`${server.url}settings/keys`);
     await list.getByRole("heading", { name: "Keys" }).first().waitFor();
     await list.waitForTimeout(1500);
-    const link = list.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Catalogue" });
-    const first = await fromClick(list, link, "table.table tbody tr:nth-child(100)");
+    const link = list
+      .getByRole("navigation", { name: "Main" })
+      .getByRole("link", { name: "Catalogue" });
+    const first = await fromClick(
+      list,
+      link,
+      "table.table tbody tr:nth-child(100)",
+    );
     // The counts of all tags and owners are asked after the rows, and are not waited for by a reader.
     await list.waitForTimeout(1500);
-    const second = await fromClick(list, list.getByRole("button", { name: "Next" }), ".table-count", "101–");
+    const second = await fromClick(
+      list,
+      list.getByRole("button", { name: "Next" }),
+      ".table-count",
+      "101–",
+    );
     await list.waitForTimeout(1500);
     const floor = await askAlone(list, "api/v2/datasets?limit=100&offset=200");
     took.push([first, second, floor]);
   }
-  const [firsts, seconds, floors] = [0, 1, 2].map((k) => ms(median(took.map((one) => one[k]))));
+  const [firsts, seconds, floors] = [0, 1, 2].map((k) =>
+    ms(median(took.map((one) => one[k]))),
+  );
   console.log(
     `100,000 datasets: the first 100 rows after ${firsts}, the next 100 after ${seconds}; the question alone ${floors} (medians of 5)`,
   );
