@@ -153,6 +153,10 @@ export const lineage = (raw: Raw) =>
     /** The other end of a path from the start. */
     to: text(raw.to),
     view: oneOf(raw.view, "table"),
+    /** Of the table; absent: where the selected node is. */
+    page: number(raw.page, 1, MOST_NODES),
+    /** Of the table: the columns left out. */
+    without: texts(raw.without),
     filter: text(raw.filter),
   });
 

@@ -81,6 +81,28 @@ describe("the graph by hand", () => {
     await page.evaluate(() => document.exitFullscreen());
   });
 
+  onPage("has pages as a table, and opens the one that holds the selected node", async (page, open) => {
+    await open(lineage("dataset:grid:grid.d0_0", "?depth=100"));
+    await settled(page);
+    const all = Number(await page.locator(".graph").getAttribute("data-nodes"));
+    assert.ok(all > 100, `${all}`);
+    const table = page.getByRole("table", { name: "Nodes of the graph" });
+    const names = () => table.locator("tbody .node-link").evaluateAll((some) => some.map((one) => one.title));
+    const seen = new Set();
+    for (let n = 1; n <= Math.ceil(all / 100); n++) {
+      await open(lineage("dataset:grid:grid.d0_0", `?depth=100&view=table&page=${n}`));
+      await page.getByText(`Page ${n} of`).waitFor();
+      for (const name of await names()) seen.add(name);
+    }
+    assert.equal(seen.size, all, "every node is on one page");
+    const last = [...seen].findLast((name) => name.includes(" grid.d")).replace(" ", ":");
+    await open(lineage("dataset:grid:grid.d0_0", `?depth=100&view=table&selected=dataset:${last}`));
+    await table.locator("[aria-pressed=true]").waitFor();
+    await page.getByRole("button", { name: "Previous" }).click();
+    await page.waitForURL(/page=/);
+    assert.equal(await table.locator("[aria-pressed=true]").count(), 0);
+  });
+
   for (const [lens, word] of [
     ["Last run", "completed"],
     ["Freshness", "on time"],

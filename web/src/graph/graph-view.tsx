@@ -22,7 +22,7 @@ import { type Arrow, neighbour } from "./neighbour.ts";
 import { emphasisOf } from "./emphasis.ts";
 import { FarLabel } from "./far-label.tsx";
 import { areSame, aspectOf, inView, NONE_IN_VIEW } from "./in-view.ts";
-import { type Ink, inkOf, type Painting, wireSet } from "./paint.ts";
+import { type Ink, inkOf, type Painting } from "./paint.ts";
 import { boxOf, planOf, type Scene } from "./scene.ts";
 import { pngOf, svgOf } from "./picture.ts";
 import { toggleFullScreen, Tools } from "./tools.tsx";
@@ -31,7 +31,6 @@ import { usePointer } from "./use-pointer.ts";
 import { useScene } from "./use-scene.ts";
 import { useViewport } from "./use-viewport.ts";
 import { CARD_ZOOM, centre, fit, reveal, zoomAt } from "./viewport.ts";
-import { wiresOf } from "./wires.ts";
 
 /** Pictures of the whole drawing, for a file. */
 export interface GraphHandle {
@@ -96,7 +95,6 @@ export function GraphView(props: GraphViewProps) {
     [graph, columns, indirect, expanded, arranged],
   );
   const scene = useScene(plan);
-  const wires = useMemo(() => wireSet(scene ? wiresOf(scene) : []), [scene]);
   const field = hoveredField ?? pinned;
   const traced = useMemo(
     () => (scene && field && scene.index.has(field.node) ? trace(scene.graph, scene.links, field) : null),
@@ -107,7 +105,7 @@ export function GraphView(props: GraphViewProps) {
   const frame = () => {
     if (!scene || !layer.current || !ink.current) return;
     const view = viewport.view.current;
-    const now = { scene, wires, view, size: size.current, ink: ink.current, emphasis };
+    const now = { scene, view, size: size.current, ink: ink.current, emphasis };
     const before = painted.current;
     painted.current = now;
     paintLayers({ ground: canvas.current, over: over.current, map: map.current }, now, before);
@@ -119,7 +117,7 @@ export function GraphView(props: GraphViewProps) {
     if (!areSame(next, visible)) setVisible(next);
   };
   const viewport = useViewport(host, frame);
-  const pointer = usePointer(host, viewport.view, scene, wires, {
+  const pointer = usePointer(host, viewport.view, scene, {
     onSelect: props.onSelect,
     onEdge: props.onEdge,
     onNothing: () => props.onField(null),
@@ -238,10 +236,10 @@ export function GraphView(props: GraphViewProps) {
   useImperativeHandle(
     props.ref,
     () => ({
-      svg: () => (scene && ink.current ? svgOf(scene, wires, ink.current) : null),
-      png: async () => (scene && ink.current ? pngOf(scene, wires, ink.current) : null),
+      svg: () => (scene && ink.current ? svgOf(scene, ink.current) : null),
+      png: async () => (scene && ink.current ? pngOf(scene, ink.current) : null),
     }),
-    [scene, wires],
+    [scene],
   );
 
   const zoomBy = useCallback(

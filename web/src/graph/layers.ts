@@ -10,7 +10,6 @@ export interface Layers {
 
 const isSameGround = (a: Painting, b: Painting) =>
   a.scene === b.scene &&
-  a.wires === b.wires &&
   a.view === b.view &&
   a.size === b.size &&
   a.ink === b.ink &&

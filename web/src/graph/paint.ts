@@ -49,36 +49,11 @@ export function inkOf(element: Element): Ink {
   };
 }
 
-/** Wires as the painter wants them: by kind, and each one by its key. */
-export interface WireSet {
-  kinds: Record<WireKind, readonly Wire[]>;
-  byKey: ReadonlyMap<string, Wire>;
-}
-
 const KINDS: readonly WireKind[] = ["declared", "intermittent", "edge", "indirect", "link", "gone", "added"];
-
-export function wireSet(wires: readonly Wire[]): WireSet {
-  const kinds: Record<WireKind, Wire[]> = {
-    declared: [],
-    intermittent: [],
-    edge: [],
-    indirect: [],
-    link: [],
-    added: [],
-    gone: [],
-  };
-  const byKey = new Map<string, Wire>();
-  for (const wire of wires) {
-    kinds[wire.kind].push(wire);
-    byKey.set((wire.kind === "link" || wire.kind === "indirect" ? "l" : "e") + wire.index, wire);
-  }
-  return { kinds, byKey };
-}
 
 /** What there is to paint. A part that is the same object as before looks as before. */
 export interface Painting {
   scene: Scene;
-  wires: WireSet;
   view: View;
   size: { width: number; height: number; ratio: number };
   ink: Ink;
@@ -100,7 +75,8 @@ function clear(context: CanvasRenderingContext2D, { view, size }: Painting): Reg
 
 /** All edges, and far out the nodes: what stays as it is when another node is selected. */
 export function paint(context: CanvasRenderingContext2D, painting: Painting) {
-  const { scene, wires, view, ink, emphasis } = painting;
+  const { scene, view, ink, emphasis } = painting;
+  const { wires } = scene;
   const region = clear(context, painting);
   const tracing = emphasis.nodes !== null;
   const hasLinks = scene.links.length > 0;
@@ -126,15 +102,16 @@ export function paint(context: CanvasRenderingContext2D, painting: Painting) {
 
 /** Whether anything stands out over the drawing. */
 export function standsOut({ scene, view, emphasis }: Painting): boolean {
-  const { wires, selected, current } = emphasis;
-  if (wires?.size) return true;
+  const { selected, current } = emphasis;
+  if (emphasis.wires?.size) return true;
   const { root } = scene.graph;
   return view.k < CARD_ZOOM && [selected, current].some((id) => id !== null && id !== root);
 }
 
 /** Over the drawing: the strong edges, and far out the frames of the selected node and of the current one. */
 export function paintOver(context: CanvasRenderingContext2D, painting: Painting) {
-  const { wires, view, ink, emphasis } = painting;
+  const { view, ink, emphasis } = painting;
+  const { wires } = painting.scene;
   const region = clear(context, painting);
   const strong: Wire[] = [];
   for (const key of emphasis.wires ?? []) {

@@ -1,14 +1,15 @@
 // The whole drawing as a file: SVG with text that can be searched, PNG of at most some megapixels.
 import { HEAD_HEIGHT } from "./card-size.ts";
-import { dash, type Ink, paint, strokeOf, type WireSet } from "./paint.ts";
+import { dash, type Ink, paint, strokeOf } from "./paint.ts";
 import type { Scene } from "./scene.ts";
+import type { WireSet } from "./wires.ts";
 import { CARD_ZOOM } from "./viewport.ts";
 
 const MARGIN = 24;
 const escape = (text: string) =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
-export function svgOf(scene: Scene, wires: WireSet, ink: Ink): string {
+export function svgOf(scene: Scene, ink: Ink): string {
   const { layout, cards, graph } = scene;
   const width = layout.width + 2 * MARGIN;
   const height = layout.height + 2 * MARGIN;
@@ -16,7 +17,7 @@ export function svgOf(scene: Scene, wires: WireSet, ink: Ink): string {
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${-MARGIN} ${-MARGIN} ${width} ${height}" width="${Math.ceil(width)}" height="${Math.ceil(height)}" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="12">`,
     `<rect x="${-MARGIN}" y="${-MARGIN}" width="${width}" height="${height}" fill="${ink.ground}"/>`,
   ];
-  for (const [kind, all] of Object.entries(wires.kinds) as [keyof WireSet["kinds"], WireSet["kinds"]["edge"]][]) {
+  for (const [kind, all] of Object.entries(scene.wires.kinds) as [keyof WireSet["kinds"], WireSet["kinds"]["edge"]][]) {
     if (all.length === 0) continue;
     const dashes = dash(kind).join(" ");
     parts.push(
@@ -58,7 +59,7 @@ const clip = (text: string, most: number) =>
 
 const MOST_PIXELS = 24_000_000;
 
-export async function pngOf(scene: Scene, wires: WireSet, ink: Ink): Promise<Blob | null> {
+export async function pngOf(scene: Scene, ink: Ink): Promise<Blob | null> {
   const w = scene.layout.width + 2 * MARGIN;
   const h = scene.layout.height + 2 * MARGIN;
   // Just under the zoom from which cards are DOM, the canvas draws all of it, names included.
@@ -72,7 +73,7 @@ export async function pngOf(scene: Scene, wires: WireSet, ink: Ink): Promise<Blo
   if (!context) return null;
   const view = { x: MARGIN * k, y: MARGIN * k, k };
   const emphasis = { wires: null, nodes: null, selected: null, current: null };
-  paint(context, { scene, wires, view, size, ink, emphasis });
+  paint(context, { scene, view, size, ink, emphasis });
   context.globalCompositeOperation = "destination-over";
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.fillStyle = ink.ground;

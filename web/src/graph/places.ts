@@ -10,6 +10,19 @@ const MOST_NEW = 3;
 /** So many may be added to any drawing. */
 const FEW = 60;
 
+/** Whether the same cards, in the same order, with the same edges, ask for the place where they stand already. */
+export function isPlacedAlike(before: Plan, plan: Plan): boolean {
+  const was = before.input;
+  const now = plan.input;
+  return (
+    before.graph.root === plan.graph.root &&
+    before.arranged === plan.arranged &&
+    was.layerGap === now.layerGap &&
+    LISTS.every((key) => was[key].length === now[key].length && was[key].every((value, i) => value === now[key][i]))
+  );
+}
+const LISTS = ["ids", "width", "height", "source", "target"] as const;
+
 /** Null: the plan is drawn anew, because it has another start or other cards, is mostly new, or the reader asked for it. */
 export function placedIn(before: Scene | null, plan: Plan): Placed | null {
   if (!before || before.graph.root !== plan.graph.root || before.arranged !== plan.arranged) return null;

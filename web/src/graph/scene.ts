@@ -2,6 +2,7 @@
 import { type Card, cardOf, HEAD_HEIGHT, linkedFields } from "./card-size.ts";
 import type { Layout, LayoutInput } from "./layout.ts";
 import type { ColumnLink, Graph, GraphNode } from "./model.ts";
+import type { WireSet } from "./wires.ts";
 
 export interface Plan {
   graph: Graph;
@@ -13,8 +14,12 @@ export interface Plan {
   arranged: number;
 }
 
-export interface Scene extends Plan {
+export interface Arranged extends Plan {
   layout: Layout;
+}
+
+export interface Scene extends Arranged {
+  wires: WireSet;
   /** Where nodes stood that are not shown any more: they go back there. */
   gone: ReadonlyMap<string, readonly [x: number, y: number]>;
   /** How long the layout took, in ms, where it ran. */
@@ -30,8 +35,10 @@ export interface PlanOptions {
   arranged: number;
 }
 
+const NO_LINKS: readonly ColumnLink[] = [];
+
 export function planOf(graph: Graph, options: PlanOptions): Plan {
-  const links = options.columns ? graph.links.filter((link) => options.indirect || !link.indirect) : [];
+  const links = options.columns ? graph.links.filter((link) => options.indirect || !link.indirect) : NO_LINKS;
   const linked = linkedFields(links);
   const cards = graph.nodes.map((node) =>
     cardOf(node, options.columns, options.expanded.has(node.id), linked.get(node.id)),
@@ -41,7 +48,7 @@ export function planOf(graph: Graph, options: PlanOptions): Plan {
   const kept = edges.length === graph.edges.length ? graph : { ...graph, edges };
   return {
     graph: kept,
-    links: links.filter((link) => index.has(link.source) && index.has(link.target)),
+    links: links.length ? links.filter((link) => index.has(link.source) && index.has(link.target)) : NO_LINKS,
     cards,
     index,
     arranged: options.arranged,
@@ -59,6 +66,15 @@ export function planOf(graph: Graph, options: PlanOptions): Plan {
     },
   };
 }
+
+/** Whether each edge and column link runs and looks as it did. */
+export const hasSameLines = (before: Arranged, now: Arranged): boolean =>
+  before.layout === now.layout &&
+  areAlike(before.graph.edges, now.graph.edges, ["source", "target", "declared", "intermittent", "change"]) &&
+  areAlike(before.links, now.links, ["source", "sourceField", "target", "targetField", "job", "indirect"]);
+
+const areAlike = <T>(before: readonly T[], now: readonly T[], keys: readonly (keyof T)[]) =>
+  before.length === now.length && before.every((was, i) => keys.every((key) => was[key] === now[i][key]));
 
 export interface Box {
   x: number;

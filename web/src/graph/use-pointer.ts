@@ -2,7 +2,6 @@
 import { type MouseEvent, type PointerEvent, type RefObject, useState } from "react";
 import { pointOn } from "./in-view.ts";
 import type { ColumnLink } from "./model.ts";
-import type { wireSet } from "./paint.ts";
 import { nodeAt, type Scene } from "./scene.ts";
 import type { View } from "./viewport.ts";
 import { CARD_ZOOM } from "./viewport.ts";
@@ -29,7 +28,6 @@ export function usePointer(
   host: RefObject<HTMLDivElement | null>,
   view: RefObject<View>,
   scene: Scene | null,
-  wires: ReturnType<typeof wireSet>,
   to: PointedAt,
 ) {
   const [node, setNode] = useState<string | null>(null);
@@ -44,7 +42,7 @@ export function usePointer(
     const { x, y, k } = view.current;
     // Far out lines run together: there is no one edge to point at.
     if (!scene || k < WIRES_FROM) return null;
-    const hit = wireAt(wires, (at.x - x) / k, (at.y - y) / k, 6 / k);
+    const hit = wireAt(scene.wires, (at.x - x) / k, (at.y - y) / k, 6 / k);
     if (!hit) return null;
     const link = hit.kind === "link" || hit.kind === "indirect" ? scene.links[hit.index] : null;
     const edge = link ?? scene.graph.edges[hit.index];

@@ -2,23 +2,23 @@
 // screen keeps its place (places.ts).
 import { useEffect, useMemo, useRef, useState } from "react";
 import { type Layout, layOut } from "./layout.ts";
-import { goneAfter, placedIn } from "./places.ts";
-import type { Plan, Scene } from "./scene.ts";
+import { goneAfter, isPlacedAlike, placedIn } from "./places.ts";
+import { type Arranged, hasSameLines, type Plan, type Scene } from "./scene.ts";
+import { wireSet, wiresOf } from "./wires.ts";
 
 /** Above this a layout may take longer than a frame. */
 const WORKER_ABOVE = 150;
 
 export function useScene(plan: Plan): Scene | null {
-  const small = plan.cards.length <= WORKER_ABOVE;
   const [, redraw] = useState(0);
   const last = useRef<Scene | null>(null);
-  const now = useMemo(() => (small ? measured(plan, last.current) : null), [plan, small]);
+  const now = useMemo(() => atOnce(plan, last.current), [plan]);
   if (now) last.current = now;
   const worker = useRef<Worker | null>(null);
   const ticket = useRef(0);
 
   useEffect(() => {
-    if (small) return;
+    if (now) return;
     worker.current ??= new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
     const mine = ++ticket.current;
     const begun = performance.now();
@@ -27,19 +27,15 @@ export function useScene(plan: Plan): Scene | null {
     const receive = (event: MessageEvent<{ ticket: number; layout: Layout }>) => {
       if (event.data.ticket !== mine) return;
       const { layout } = event.data;
-      last.current = {
-        ...plan,
-        layout,
-        gone: goneAfter(before, plan, placed, layout),
-        took: performance.now() - begun,
-      };
+      const gone = goneAfter(before, plan, placed, layout);
+      last.current = { ...drawn({ ...plan, layout }, before), gone, took: performance.now() - begun };
       redraw(mine);
     };
     const current = worker.current;
     current.addEventListener("message", receive);
     current.postMessage({ ticket: mine, input: { ...plan.input, placed } });
     return () => current.removeEventListener("message", receive);
-  }, [plan, small]);
+  }, [plan, now]);
 
   useEffect(
     () => () => {
@@ -51,9 +47,20 @@ export function useScene(plan: Plan): Scene | null {
   return last.current;
 }
 
-function measured(plan: Plan, before: Scene | null): Scene {
+/** Null: the layout takes longer than a frame. */
+function atOnce(plan: Plan, before: Scene | null): Scene | null {
+  // A lens changes colours and notes: all stays where it is.
+  if (before && isPlacedAlike(before, plan))
+    return { ...drawn({ ...plan, layout: before.layout }, before), gone: before.gone, took: 0 };
+  if (plan.cards.length > WORKER_ABOVE) return null;
   const begun = performance.now();
   const placed = placedIn(before, plan);
   const layout = layOut({ ...plan.input, placed });
-  return { ...plan, layout, gone: goneAfter(before, plan, placed, layout), took: performance.now() - begun };
+  const gone = goneAfter(before, plan, placed, layout);
+  return { ...drawn({ ...plan, layout }, before), gone, took: performance.now() - begun };
 }
+
+const drawn = (arranged: Arranged, before: Scene | null) => ({
+  ...arranged,
+  wires: before && hasSameLines(before, arranged) ? before.wires : wireSet(wiresOf(arranged)),
+});

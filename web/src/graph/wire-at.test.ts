@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { wireSet } from "./paint.ts";
 import { wireAt } from "./wire-at.ts";
-import type { Wire } from "./wires.ts";
+import { type Wire, wireSet } from "./wires.ts";
 
 const wire = (index: number, y: number): Wire => ({
   kind: "edge",

@@ -1,6 +1,5 @@
 // Which wire is under the pointer: the nearest within reach, by its curve cut into chords. Pure.
-import type { WireSet } from "./paint.ts";
-import type { Wire } from "./wires.ts";
+import type { Wire, WireSet } from "./wires.ts";
 
 const CHORDS = 12;
 

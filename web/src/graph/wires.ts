@@ -1,6 +1,6 @@
 // The course of every edge and column link, as cubic curves in the coordinates of the layout.
 import { HEAD_HEIGHT, rowAnchor } from "./card-size.ts";
-import type { Scene } from "./scene.ts";
+import type { Arranged } from "./scene.ts";
 
 export type WireKind = "edge" | "declared" | "intermittent" | "link" | "indirect" | "added" | "gone";
 
@@ -16,13 +16,38 @@ export interface Wire {
   bottom: number;
 }
 
+/** Wires as the painter wants them: by kind, and each one by its key. */
+export interface WireSet {
+  kinds: Record<WireKind, readonly Wire[]>;
+  byKey: ReadonlyMap<string, Wire>;
+}
+
+export function wireSet(wires: readonly Wire[]): WireSet {
+  const kinds: Record<WireKind, Wire[]> = {
+    declared: [],
+    intermittent: [],
+    edge: [],
+    indirect: [],
+    link: [],
+    added: [],
+    gone: [],
+  };
+  const byKey = new Map<string, Wire>();
+  for (const wire of wires) {
+    kinds[wire.kind].push(wire);
+    byKey.set((wire.kind === "link" || wire.kind === "indirect" ? "l" : "e") + wire.index, wire);
+  }
+  return { kinds, byKey };
+}
+
 /** `back`: the curve passes it from right to left. */
 type Point = [x: number, y: number, back?: boolean];
 
-export function wiresOf(scene: Scene): Wire[] {
+export function wiresOf(scene: Arranged): Wire[] {
   const { graph, index, layout, cards } = scene;
   const wires: Wire[] = [];
-  const edgeOf = new Map<string, number>();
+  const edgeOf = new Map<number, number>();
+  const between = (s: number, t: number) => s * cards.length + t;
   const start = (i: number, dy: number): Point => [layout.x[i] + cards[i].width, layout.y[i] + dy];
   const end = (i: number, dy: number): Point => [layout.x[i], layout.y[i] + dy];
   const middle = HEAD_HEIGHT / 2;
@@ -30,7 +55,7 @@ export function wiresOf(scene: Scene): Wire[] {
   graph.edges.forEach((edge, e) => {
     const s = index.get(edge.source)!;
     const t = index.get(edge.target)!;
-    edgeOf.set(`${s} ${t}`, e);
+    edgeOf.set(between(s, t), e);
     const from = start(s, middle);
     const to = end(t, middle);
     const curve = layout.reversed[e] ? around(from, to) : through([from, ...bends(scene, e, 0), to]);
@@ -57,8 +82,8 @@ export function wiresOf(scene: Scene): Wire[] {
     const from = start(s, rowAnchor(cards[s], graph.nodes[s], link.sourceField));
     const to = end(t, rowAnchor(cards[t], graph.nodes[t], link.targetField));
     const j = link.job === null || link.job === link.target ? undefined : index.get(link.job);
-    const before = j === undefined ? edgeOf.get(`${s} ${t}`) : edgeOf.get(`${s} ${j}`);
-    const after = j === undefined ? undefined : edgeOf.get(`${j} ${t}`);
+    const before = j === undefined ? edgeOf.get(between(s, t)) : edgeOf.get(between(s, j));
+    const after = j === undefined ? undefined : edgeOf.get(between(j, t));
     const lane = lanes.get(l) ?? 0;
     if (j === undefined || before === undefined || after === undefined) {
       const passing = before !== undefined && !layout.reversed[before] ? bends(scene, before, lane / 2) : [];
@@ -86,7 +111,7 @@ export function wiresOf(scene: Scene): Wire[] {
 }
 
 /** Heights at which the links through one job pass it, in the order of where they come from and go to. */
-function lanesOf(scene: Scene): Map<number, number> {
+function lanesOf(scene: Arranged): Map<number, number> {
   const { graph, index, layout, cards } = scene;
   const byJob = new Map<string, { l: number; at: number }[]>();
   scene.links.forEach((link, l) => {
@@ -113,7 +138,7 @@ function lanesOf(scene: Scene): Map<number, number> {
   return lanes;
 }
 
-function bends(scene: Scene, e: number, dy: number): Point[] {
+function bends(scene: Arranged, e: number, dy: number): Point[] {
   const { bendStart, bends: flat } = scene.layout;
   const points: Point[] = [];
   for (let o = bendStart[e]; o < bendStart[e + 1]; o += 3) {

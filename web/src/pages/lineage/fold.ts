@@ -48,22 +48,28 @@ export function foldJobs(answer: LineageAnswer, open: ReadonlySet<string>, all: 
   }
   // An open parent beside its own children, without an edge, would only stand in the way; not so the start.
   const touched = new Set(answer.edges.flatMap((edge) => [edge.source, edge.target]));
-  const shown = nodes.filter((node) => !opened.includes(node.id) || touched.has(node.id) || node.id === answer.root);
-  const edges = new Map<string, LineageAnswer["edges"][number]>();
+  const apart = new Set(opened);
+  const shown = nodes.filter((node) => !apart.has(node.id) || touched.has(node.id) || node.id === answer.root);
+  const edges: LineageAnswer["edges"] = [];
+  const from = new Map<string, Map<string, LineageAnswer["edges"][number]>>();
   for (const edge of answer.edges) {
     const source = of(edge.source);
     const target = of(edge.target);
-    const key = `${source}\n${target}`;
-    const before = edges.get(key);
-    if (!before) edges.set(key, { ...edge, source, target });
-    else {
+    let leaving = from.get(source);
+    if (!leaving) from.set(source, (leaving = new Map()));
+    const before = leaving.get(target);
+    if (!before) {
+      const own = { ...edge, source, target };
+      leaving.set(target, own);
+      edges.push(own);
+    } else {
       before.intermittent &&= edge.intermittent;
       if ((edge.last_seen ?? "") > (before.last_seen ?? "")) before.last_seen = edge.last_seen;
     }
   }
   return {
     nodes: shown,
-    edges: [...edges.values()],
+    edges,
     column_edges: answer.column_edges.map((edge) => ({
       ...edge,
       source: of(edge.source),

@@ -9,6 +9,7 @@ import { plural } from "../../format.ts";
 import { bareName } from "../../names.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { Trouble } from "../../parts/message.tsx";
+import type { TableState } from "../../parts/table.tsx";
 import { Waiting } from "../../parts/waiting.tsx";
 import { type Direction, type lineage as lineageSearch, type Only, only as onlyOf } from "../../search-params.ts";
 import { useTheme } from "../../theme.ts";
@@ -49,7 +50,8 @@ export interface State {
   to: string | null;
   filter: string;
   only: Only;
-  table: boolean;
+  /** The state of the graph as a table; null: it is drawn. */
+  table: TableState | null;
   asOf: string | null;
 }
 
@@ -62,6 +64,8 @@ function useAddress(): State {
   const key = JSON.stringify(onlyOf(search));
   // The same object while the same is asked: a selection does not draw the controls anew.
   const only = useMemo(() => JSON.parse(key) as Only, [key]);
+  const { view, page, without } = search;
+  const table = useMemo(() => (view === "table" ? { page, without } : null), [view, page, without]);
   return {
     node,
     depth: search.depth ?? 3,
@@ -81,7 +85,7 @@ function useAddress(): State {
     to: search.to ?? null,
     filter: search.filter ?? "",
     only,
-    table: search.view === "table",
+    table,
     asOf: search.asOf ?? null,
   };
 }
@@ -250,7 +254,7 @@ export function LineagePage() {
             </button>
           </span>
         )}
-        <Forms table={state.table} change={change} exports={exports} />
+        <Forms table={state.table !== null} change={change} exports={exports} />
       </div>
       <Controls state={state} change={change} records={shown.records !== null} nodes={answer?.nodes} />
       {state.times && !shown.records && <TimeBar state={state} change={change} asOf={goTo} />}
@@ -260,7 +264,14 @@ export function LineagePage() {
         ) : graph && folded && !(lineage.error && lineage.isPlaceholderData) ? (
           <>
             {state.table ? (
-              <Twin graph={graph} selected={state.selected} onSelect={select} onRoot={start} />
+              <Twin
+                graph={graph}
+                selected={state.selected}
+                state={state.table}
+                onState={({ page, without }) => change({ page, without })}
+                onSelect={select}
+                onRoot={start}
+              />
             ) : (
               <GraphView
                 ref={handle}

@@ -4,12 +4,16 @@ import type { GraphNode } from "../../graph/model.ts";
 import { plural } from "../../format.ts";
 import { KindMark } from "../../parts/node-link.tsx";
 import { State } from "../../parts/state.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { type Column, Table, type TableState } from "../../parts/table.tsx";
+import { PAGE } from "../../search-params.ts";
 import type { DrawnGraph } from "./to-graph.ts";
 
 interface Props {
   graph: DrawnGraph;
   selected: string | null;
+  /** Without a page: the one that holds the selected node. */
+  state: TableState;
+  onState(next: TableState): void;
   onSelect(id: string | null): void;
   onRoot(id: string): void;
 }
@@ -17,18 +21,32 @@ interface Props {
 const side = (hop: number) =>
   hop === 0 ? "the start" : `${plural(Math.abs(hop), "step")} ${hop < 0 ? "upstream" : "downstream"}`;
 
-export function Twin({ graph, selected, onSelect, onRoot }: Props) {
+export function Twin({ graph, selected, state, onState, onSelect, onRoot }: Props) {
   const rows = useMemo(() => [...graph.nodes].sort((a, b) => a.hop - b.hop || (a.title < b.title ? -1 : 1)), [graph]);
   const around = useMemo(() => {
     const names = new Map(graph.nodes.map((node) => [node.id, node.label]));
     const into = new Map<string, string[]>();
     const outOf = new Map<string, string[]>();
+    const add = (to: Map<string, string[]>, id: string, other: string) => {
+      const list = to.get(id);
+      const name = names.get(other) ?? other;
+      if (list) list.push(name);
+      else to.set(id, [name]);
+    };
     for (const edge of graph.edges) {
-      into.set(edge.target, [...(into.get(edge.target) ?? []), names.get(edge.source) ?? edge.source]);
-      outOf.set(edge.source, [...(outOf.get(edge.source) ?? []), names.get(edge.target) ?? edge.target]);
+      add(into, edge.target, edge.source);
+      add(outOf, edge.source, edge.target);
     }
     return { into, outOf };
   }, [graph]);
+  const holding =
+    Math.floor(
+      Math.max(
+        rows.findIndex((node) => node.id === selected),
+        0,
+      ) / PAGE,
+    ) + 1;
+  const shown = Math.min(state.page ?? holding, Math.max(Math.ceil(rows.length / PAGE), 1));
   const columns: Column<GraphNode>[] = [
     {
       id: "name",
@@ -81,7 +99,11 @@ export function Twin({ graph, selected, onSelect, onRoot }: Props) {
       <Table
         label="Nodes of the graph"
         columns={columns}
-        rows={rows}
+        rows={rows.slice((shown - 1) * PAGE, shown * PAGE)}
+        total={rows.length}
+        state={{ ...state, page: shown }}
+        onState={onState}
+        all={() => Promise.resolve(rows)}
         keyOf={(node) => node.id}
         file="lineage"
         empty={<p className="soft">The graph is empty.</p>}
