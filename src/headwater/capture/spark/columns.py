@@ -8,7 +8,7 @@ TRANSFORMATION of all its inputs, and says that its inside is not seen. Leaves a
 
 from collections.abc import Callable, Mapping, Sequence
 
-from headwater.capture.spark import changed_rows, expressions
+from headwater.capture.spark import changed_rows, expressions, maps
 from headwater.capture.spark import dependencies as deps
 from headwater.capture.spark.dependencies import Dependencies, Fields, Parts, Source, TooMany
 from headwater.capture.spark.plan import ATTRIBUTE, Node, object_name
@@ -237,6 +237,9 @@ class _Walk:
             inner = expressions.elements(generator[0].children[0], scope, self._subquery(scope), scope.fields)
             if generator[0].kind == "Inline" and inner is not None and len(inner) == len(added):
                 for column, part in zip(added, inner.values(), strict=True):
+                    column.depends, column.fields = deps.strengthened(part.depends, deps.TRANSFORMATION), part.inner
+            elif generator[0].kind != "Inline" and inner is not None and maps.KEY in inner and len(added) > 1:
+                for column, part in zip(added[-2:], (inner[maps.KEY], inner[maps.VALUE]), strict=True):
                     column.depends, column.fields = deps.strengthened(part.depends, deps.TRANSFORMATION), part.inner
             elif generator[0].kind != "Inline":
                 added[-1].fields = inner

@@ -4,7 +4,7 @@ A transformation is OpenLineage's (type, subtype, masking). Along a path: IDENTI
 AGGREGATION is AGGREGATION, masking stays. An indirect dependency stays indirect; dependencies that decide about rows become indirect.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 IDENTITY, TRANSFORMATION, AGGREGATION = "IDENTITY", "TRANSFORMATION", "AGGREGATION"
@@ -77,6 +77,13 @@ def merged_fields(parts: Iterable[Fields | None]) -> Fields | None:
         )
         for name in names
     }
+
+
+def changed_fields(fields: Fields | None, change: Callable[[Dependencies], Dependencies]) -> Fields | None:
+    """Return the fields with what each depends on changed, at any depth."""
+    if fields is None:
+        return None
+    return {name: Parts(change(part.depends), changed_fields(part.inner, change)) for name, part in fields.items()}
 
 
 def strengthened(dependencies: Dependencies, subtype: str, masking: bool = False) -> Dependencies:

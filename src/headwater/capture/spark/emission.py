@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from headwater.capture.spark import dependencies as deps
+from headwater.capture.spark import maps
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.commands import Write
 from headwater.capture.spark.datasets import Dataset, Leaves
@@ -164,13 +165,17 @@ def _column_lineage(analysis: Analysis, largest: int) -> dict[str, Any] | None:
     return event.facet("ColumnLineageDatasetFacet", fields=fields, **({"dataset": decided} if decided else {}))
 
 
+_SHOWN = {maps.KEY: "key", maps.VALUE: "value"}
+
+
 def _paths(above: str, fields: deps.Fields | None) -> Iterator[tuple[str, Dependencies]]:
-    """Yield the fields inside a column as `who.segment`, at any depth."""
+    """Yield the fields inside a column as `who.segment`, and of a map `tags.key` and `tags.value`, at any depth."""
     for name, part in (fields or {}).items():
         if name == WRITTEN:
             continue
-        yield f"{above}.{name}", part.depends
-        yield from _paths(f"{above}.{name}", part.inner)
+        path = f"{above}.{_SHOWN.get(name, name)}"
+        yield path, part.depends
+        yield from _paths(path, part.inner)
 
 
 def driver_read(analysis: Analysis) -> tuple[list[dict[str, Any]], str]:

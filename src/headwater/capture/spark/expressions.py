@@ -11,8 +11,8 @@ Rules, where OpenLineage leaves a choice:
 - hashes and `mask` are TRANSFORMATION with masking;
 - a scalar subquery is the value of its first column; what decides inside it decides about this column. A column of the outer query
   counts where the subquery uses it: Spark's list of outer attributes adds nothing.
-- the fields of a struct that the query makes are told apart, through arrays and maps of structs, `withField`, `dropFields`, `transform`, aggregates,
-  windows and JSON that the query writes and reads; `max` of a struct orders by all its fields (SORT).
+- the fields of a struct that the query makes are told apart, and the keys and values of maps (`maps`), through arrays, `withField`,
+  `dropFields`, `transform`, aggregates, windows and JSON that the query writes and reads; `max` of a struct orders by all its fields (SORT).
 Unknown expressions are TRANSFORMATION of everything in them: never a missing edge.
 """
 
@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headwater.capture.spark import dependencies as deps
+from headwater.capture.spark import maps
 from headwater.capture.spark.dependencies import Dependencies, Fields, Parts, Source
 from headwater.capture.spark.plan import ATTRIBUTE, Node
 
@@ -47,10 +48,7 @@ _AGGREGATES = frozenset({"AggregateExpression", "PythonUDAF", "ScalaAggregator",
 _ELEMENTS = frozenset(
     {
         "GetArrayItem",
-        "ElementAt",
-        "TryElementAt",
         "Get",
-        "GetMapValue",
         "ArrayFilter",
         "ArraySort",
         "SortArray",
@@ -66,16 +64,14 @@ _ELEMENTS = frozenset(
         "Shuffle",
         "Slice",
         "Reverse",
-        "MapValues",
         "MapFilter",
+        "MapSort",
         "Nvl",
     }
 )
 _UNITED = frozenset({"CreateArray", "Concat", "ArrayUnion", "Coalesce", "MapConcat", "ArrayAppend", "ArrayPrepend"})
 # A function of the elements of arrays or maps, whose body makes the elements of the value: the arguments that its variables stand for.
-_MAPPED = frozenset({"ArrayTransform", "TransformValues", "ZipWith"})
-# The fields of a value by key and value.
-_KEY, _VALUE = "key", "value"
+_MAPPED = frozenset({"ArrayTransform", "ZipWith"})
 _MOST_ROUNDS = 4
 # The value has the fields of a row's argument, or of each row's.
 _PICKING = frozenset({"First", "Last", "AnyValue", "Mode", "CollectList", "CollectSet"})
@@ -130,6 +126,8 @@ class _Reader:
             return found
         if kind == "NamedLambdaVariable" and node.expression_id in self.bound:
             return self.bound[node.expression_id].depends
+        if kind in maps.KINDS and node.children and (of_map := maps.value(self, node)) is not None:
+            return of_map
         if kind in _MAPPED and len(node.children[-1].children) > 1:
             made = self.value(self._body(node)) or deps.deciding(self._all(node.children[:-1]), deps.CONDITIONAL)
             return deps.strengthened(made, deps.TRANSFORMATION)
@@ -216,8 +214,8 @@ class _Reader:
         if kind == "CreateNamedStruct":
             names = [str(child.fields.get("value")) for child in children[::2]]
             return {name: self._parts(child) for name, child in zip(names, children[1::2], strict=False)}
-        if kind == "CreateMap":
-            return deps.merged_fields(self.fields(child) for child in children[1::2])
+        if kind in maps.KINDS and (children or kind == "CreateMap"):
+            return maps.fields(self, node)
         if kind in _UNITED:
             return deps.merged_fields(self.fields(child) for child in children)
         if kind == "If" and len(children) == 3:
@@ -227,8 +225,8 @@ class _Reader:
             return deps.merged_fields(self.fields(child) for child in children[1:pairs:2] + children[pairs:])
         if kind == "Literal":
             return {}  # NULL, or values that no column gives
-        if kind in {"MapEntries", "MapFromEntries", "MapFromArrays", "ArraysZip"} and children:
-            return self._paired(node)
+        if kind == "ArraysZip" and children:
+            return self._zipped(node)
         if kind == "ArrayAggregate" and len(children) == 4:
             return self._folded(node).inner
         if kind == "ScalarSubquery":
@@ -250,7 +248,9 @@ class _Reader:
             function = children[0]
             made = self.fields(function.children[0] if function.kind in _PLACED else function)
             decided = deps.deciding(self._all(children[1:]), deps.WINDOW)
-            return _changed(made, lambda one: deps.merged([deps.strengthened(one, deps.TRANSFORMATION), decided]))
+            return deps.changed_fields(
+                made, lambda one: deps.merged([deps.strengthened(one, deps.TRANSFORMATION), decided])
+            )
         if kind == "StructsToJson" and children:
             return {WRITTEN: Parts({}, self.fields(children[0]))}
         if kind == "JsonToStructs" and children:
@@ -262,8 +262,7 @@ class _Reader:
     def _body(self, node: Node) -> Node:
         """Return the body of a function of elements, whose variables now stand for those of the arguments."""
         body, *variables = node.children[-1].children
-        given = node.children[:-1] * 2 if node.kind == "TransformValues" else node.children[:-1]
-        for variable, argument in zip(variables, given, strict=False):
+        for variable, argument in zip(variables, node.children[:-1], strict=False):
             self.bound[variable.expression_id] = self._parts(argument)
         return body
 
@@ -285,18 +284,9 @@ class _Reader:
         self.bound[finish.children[1].expression_id] = so_far
         return self._parts(finish.children[0])
 
-    def _paired(self, node: Node) -> Fields | None:
-        """Return the fields of maps and of the lists that they are made of, and of lists that are laid side by side."""
-        kind, children = node.kind, node.children
-        if kind == "MapEntries":
-            both = deps.strengthened(self.value(children[0]), deps.TRANSFORMATION)
-            made = self.fields(children[0])
-            return None if made is None else {_KEY: Parts(both), _VALUE: Parts(both, made)}
-        if kind == "MapFromEntries":
-            pairs = list((self.fields(children[0]) or {}).values())
-            return pairs[1].inner if len(pairs) == 2 else None
-        if kind == "MapFromArrays":
-            return self.fields(children[1])
+    def _zipped(self, node: Node) -> Fields | None:
+        """Return the fields of lists that are laid side by side."""
+        children = node.children
         names = [str(name.fields.get("value")) for name in node.trees("names")]
         if len(names) != len(children):
             return None
@@ -321,13 +311,13 @@ class _Reader:
         else:
             decided = deps.deciding(self.value(children[0]), deps.SORT) if kind in _ORDERING else {}
         made = self.fields(children[0])
-        return _changed(made, lambda one: deps.merged([deps.strengthened(one, deps.AGGREGATION), decided]))
+        return deps.changed_fields(made, lambda one: deps.merged([deps.strengthened(one, deps.AGGREGATION), decided]))
 
     def _read_json(self, node: Node) -> Fields | None:
         """Return the fields of what is read from a JSON text that the query wrote."""
         text = self.fields(node.children[0])
         made = text.get(WRITTEN, Parts({})).inner if text is not None else None
-        return _changed(made, lambda one: deps.strengthened(one, deps.TRANSFORMATION))
+        return deps.changed_fields(made, lambda one: deps.strengthened(one, deps.TRANSFORMATION))
 
     def _json_path(self, node: Node) -> Dependencies | None:
         """Return what `$.a.b` of a JSON text that the query wrote depends on; None if the path is another kind or leads nowhere."""
@@ -361,21 +351,11 @@ class _Reader:
         return result
 
     def source_fields(self, node: Node) -> Fields | None:
-        """Return the fields of a struct that a source has, or of an array's structs: it is an unchanged column, or a field of one."""
-        kind = _type(node)
-        if isinstance(kind, dict) and kind.get("type") == "array":
-            kind = kind.get("elementType")
-        depends = self.value(node)
-        if (
-            not isinstance(kind, dict)
-            or kind.get("type") != "struct"
-            or any(deps.SAME not in hows for hows in depends.values())
-        ):
+        """Return the fields of a struct that a source has, of an array's structs, or a map's: it is an unchanged column, or a field of one."""
+        if not isinstance(kind := _type(node), dict):
             return None
-        return {
-            name: Parts({Source(source.leaf, f"{source.field}.{name}"): hows for source, hows in depends.items()})
-            for name in (str(field.get("name")) for field in kind.get("fields") or [])
-        }
+        depends = self.value(node)
+        return None if any(deps.SAME not in hows for hows in depends.values()) else _typed(kind, depends)
 
     def _aggregate(self, node: Node) -> Dependencies:
         function, *filters = node.children or [node]
@@ -418,11 +398,23 @@ def _nested(paths: dict[str, Dependencies]) -> Fields:
     }
 
 
-def _changed(fields: Fields | None, change: Callable[[Dependencies], Dependencies]) -> Fields | None:
-    """Return the fields with what each depends on changed, at any depth."""
-    if fields is None:
+def _typed(kind: Any, depends: Dependencies) -> Fields | None:
+    """Return the fields of a source's value of this type, as paths into its columns; None if the type has none."""
+    while isinstance(kind, dict) and kind.get("type") == "array":
+        kind = kind.get("elementType")
+    if not isinstance(kind, dict) or kind.get("type") not in {"struct", "map"}:
         return None
-    return {name: Parts(change(part.depends), _changed(part.inner, change)) for name, part in fields.items()}
+
+    def within(name: str) -> Dependencies:
+        return {Source(source.leaf, f"{source.field}.{name}"): hows for source, hows in depends.items()}
+
+    if kind["type"] == "struct":
+        return {name: Parts(within(name)) for name in (str(field.get("name")) for field in kind.get("fields") or [])}
+    key, each = within("key"), within("value")
+    return {
+        maps.KEY: Parts(key, _typed(kind.get("keyType"), key)),
+        maps.VALUE: Parts(each, _typed(kind.get("valueType"), each)),
+    }
 
 
 def _type(node: Node) -> Any:

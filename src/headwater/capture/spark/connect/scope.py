@@ -129,7 +129,7 @@ def type_of(tree: Node) -> Any:  # noqa: PLR0911 - one line per kind of expressi
         return type_of(children[0])
     if kind in _ELEMENT and children:
         listed = type_of(children[0])
-        return listed.get("elementType") if isinstance(listed, dict) else None
+        return (listed.get("elementType") or listed.get("valueType")) if isinstance(listed, dict) else None
     if kind in _LIST and children:
         return {"type": "array", "elementType": type_of(children[0])}
     if kind == "CreateNamedStruct":
@@ -138,11 +138,41 @@ def type_of(tree: Node) -> Any:  # noqa: PLR0911 - one line per kind of expressi
             for name, value in zip(children[::2], children[1::2], strict=False)
         ]
         return {"type": "struct", "fields": fields}
+    if kind in _MAP and children:
+        return _map_type(kind, [type_of(child) for child in children], children)
     if kind == "ArrayTransform" and len(children) == 2:
         return {"type": "array", "elementType": type_of(children[1].children[0])}
     if kind == "UpdateFields" and children:
         return _updated(tree)
     return None
+
+
+def _map_type(kind: str, types: list[Any], children: list[Node]) -> Any:
+    """Return the type of a function that makes a map, or lists a map's parts: `types` of its arguments."""
+    first = types[0] if isinstance(types[0], dict) else {}
+    key, each = first.get("keyType"), first.get("valueType")
+    if kind == "CreateMap":
+        key, each = types[0], types[1] if len(types) > 1 else None
+    elif kind == "MapFromArrays":
+        key, each = (one.get("elementType") if isinstance(one, dict) else None for one in types[:2])
+    elif kind == "MapFromEntries":
+        key, each = ([one["type"] for one in _struct_fields(first.get("elementType"))] + [None, None])[:2]
+    elif kind == "TransformKeys":
+        key = type_of(children[1].children[0])
+    elif kind in {"TransformValues", "MapZipWith"}:
+        each = type_of(children[-1].children[0])
+    elif kind == "MapEntries":
+        fields = [{"name": "key", "type": key}, {"name": "value", "type": each}]
+        return {"type": "array", "elementType": {"type": "struct", "fields": fields}}
+    elif kind in {"MapKeys", "MapValues"}:
+        return {"type": "array", "elementType": key if kind == "MapKeys" else each}
+    return {"type": "map", "keyType": key, "valueType": each}
+
+
+_MAP = frozenset(
+    {"CreateMap", "MapFromArrays", "MapFromEntries", "TransformKeys", "TransformValues", "MapZipWith"}
+    | {"MapEntries", "MapKeys", "MapValues"}
+)
 
 
 def _updated(tree: Node) -> Any:
@@ -158,9 +188,11 @@ def _updated(tree: Node) -> Any:
 
 _FIRST = frozenset(
     {"Alias", "AggregateExpression", "WindowExpression", "Coalesce", "Concat", "ArrayUnion", "ArrayFilter", "ArraySort", "SortArray", "Slice"}
+    | {"MapConcat", "MapFilter", "ArrayDistinct", "ArrayRemove", "ArrayExcept", "ArrayIntersect", "ArrayCompact", "ArrayAppend"}
+    | {"ArrayPrepend", "Shuffle"}
     | {"Reverse", "Max", "Min", "First", "Last", "AnyValue", "Mode", "MaxBy", "MinBy", "Lag", "Lead", "NthValue"}
 )  # fmt: skip
-_ELEMENT = frozenset({"GetArrayItem", "ElementAt"})
+_ELEMENT = frozenset({"GetArrayItem", "ElementAt", "TryElementAt", "GetMapValue", "ArrayMax", "ArrayMin", "Flatten"})
 _LIST = frozenset({"CreateArray", "CollectList", "CollectSet"})
 
 
