@@ -217,7 +217,16 @@ def _at(fields: dict[str, list[Input]], path: str, whole: list[Input], doubts: d
             return [_inside(one, rest) or one for one in passing]
         if above in fields:
             return _taken(fields[above], rest, doubts)
+    if {one.partition(".")[0] for one in fields} == _OF_MAPS:  # `m['x']`: the keys decide which value it is
+        below = ".".join(("value", *steps[1:]))
+        decided = [
+            Input(one.table, one.field, kinds.step(one.kinds, kinds.BRANCHED), one.path) for one in fields["key"]
+        ]
+        return _merged([*_at(fields, below, whole, doubts), *decided])
     return _taken(whole, path, doubts)
+
+
+_OF_MAPS = frozenset({"key", "value"})
 
 
 def _taken(whole: list[Input], path: str, doubts: dict[str, None]) -> list[Input]:

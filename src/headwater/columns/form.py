@@ -55,6 +55,8 @@ ELEMENT = -1
 """The use of a value in an array or map when one of its elements is meant: a column's is TRANSFORMED, one made in the query stays what it is."""
 ANY = "[]"
 """The step of a path into an array or map at a place that is not known; `[0]` is the first, and `#0` a struct's first field."""
+KEYS, VALUES = "{key}", "{value}"
+"""The steps of a path to a map's keys and to its values."""
 
 
 class Star(msgspec.Struct, array_like=True, gc=False):

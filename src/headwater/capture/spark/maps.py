@@ -13,9 +13,9 @@ KEY, VALUE = "\0key", "\0value"
 FOUND = frozenset({"GetMapValue", "ElementAt", "TryElementAt"})
 # Functions of keys or values, whose last child is the function.
 _CHANGED = frozenset({"TransformKeys", "TransformValues", "MapZipWith"})
-_LISTED = frozenset({"MapKeys", "MapValues", "MapEntries"})
+_PARTS = frozenset({"MapKeys", "MapValues", "MapContainsKey"})
 _MADE = frozenset({"CreateMap", "MapFromArrays", "MapFromEntries"})
-KINDS = FOUND | _CHANGED | _LISTED | _MADE
+KINDS = FOUND | _CHANGED | _PARTS | {"MapEntries"} | _MADE
 
 
 class Reader(Protocol):
@@ -36,11 +36,13 @@ def value(reader: Reader, node: Node) -> Dependencies | None:
     if kind in _CHANGED:
         changed = _changed(reader, node)
         return None if changed is None else _transformed(*(part.depends for part in changed))
-    if kind not in FOUND | {"MapKeys", "MapValues"} or (found := _entries(reader, node.children[0])) is None:
+    if kind not in FOUND | _PARTS or (found := _entries(reader, node.children[0])) is None:
         return None
     key, each = found
     if kind in FOUND:
         return deps.merged([_transformed(each.depends), _found_by(reader, node, key)])
+    if kind == "MapContainsKey":
+        return _transformed(key.depends, *(reader.value(child) for child in node.children[1:]))
     return _transformed(key.depends if kind == "MapKeys" else each.depends)
 
 
@@ -64,7 +66,7 @@ def fields(reader: Reader, node: Node) -> Fields | None:
     if kind in FOUND:
         by = _found_by(reader, node, key)
         return deps.changed_fields(each.inner, lambda one: deps.merged([one, by]))
-    return key.inner if kind == "MapKeys" else each.inner
+    return {"MapKeys": key.inner, "MapValues": each.inner}.get(kind)
 
 
 def _entries(reader: Reader, node: Node) -> tuple[Parts, Parts] | None:

@@ -171,6 +171,12 @@ def field_of(context: Context, node: Any, use: int, stack: Stack, result: form.E
     _take(context, node.this, place, below, result)
 
 
+def part_of_map(context: Context, node: Any, step: str, use: int, stack: Stack, result: form.Expression) -> None:
+    """A map's keys or values (`step`)."""
+    if not _take(context, node, step, below_use(use, TRANSFORMED), result):
+        push(stack, node, below_use(use, TRANSFORMED))
+
+
 def _take(context: Context, base: Any, path: str, use: int, result: form.Expression) -> bool:
     while isinstance(base, exp.Paren):
         base = base.this

@@ -22,7 +22,7 @@ from headwater.columns.kinds import (
     TRANSFORMED,
     WINDOW,
 )
-from headwater.columns.lowering.access import bracket, dot, field_of, json_path
+from headwater.columns.lowering.access import bracket, dot, field_of, json_path, part_of_map
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.dictionary import looked_up
 from headwater.columns.lowering.functions import (
@@ -306,6 +306,9 @@ def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form
         _table(context, table, use, stack, result)
         return
     arguments = list(node.expressions)
+    if name == "map_values" and len(arguments) == 1:
+        part_of_map(context, arguments[0], form.VALUES, use, stack, result)
+        return
     if name == "getvariable" and len(arguments) == 1 and isinstance(arguments[0], exp.Literal):
         result.references.append((("@:$" + arguments[0].name.lower(),), use, ""))
         return
@@ -331,6 +334,11 @@ def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form
         push(stack, arguments[1:2], below_use(use, SORT))
         arguments = [arguments[0], *arguments[2:]]
     push(stack, arguments, below)
+
+
+def _map_keys(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    part_of_map(context, node.this, form.KEYS, use, stack, result)
+    push(stack, node.args.get("key"), below_use(use, TRANSFORMED))
 
 
 def _modulo(context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
@@ -392,6 +400,7 @@ _HOW: dict[type, Any] = {
     exp.Exists: _exists,
     exp.In: _in,
     exp.Lambda: _lambda,
+    **dict.fromkeys((exp.MapKeys, exp.MapContainsKey), _map_keys),
     exp.Mod: _modulo,
     exp.Table: _table,
     exp.Parameter: _parameter,

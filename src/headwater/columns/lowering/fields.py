@@ -10,8 +10,10 @@ from sqlglot import exp
 
 from headwater.columns import form
 from headwater.columns.kinds import AGGREGATED, AS_IS, BRANCHED, SORT, TRANSFORMED, WINDOW
+from headwater.columns.lowering import maps
 from headwater.columns.lowering.access import as_value, changes_fields
 from headwater.columns.lowering.context import Context
+from headwater.columns.lowering.elements import element
 from headwater.columns.lowering.expression import lower
 from headwater.columns.lowering.functions import CHOOSING_NAMES
 from headwater.columns.lowering.types import type_fields
@@ -43,17 +45,6 @@ def spread(value: form.Expression) -> form.Expression:
     """Return an element whose fields become columns: they are made by a function."""
     made = element(value, TRANSFORMED)
     made.fields = Fields(like=[(value, TRANSFORMED)])
-    return made
-
-
-def element(value: form.Expression, use: int) -> form.Expression:
-    """Return an element of `value`, used so: it has the fields of the elements."""
-    made = form.Expression(
-        [(parts, below_use(use, one), path) for parts, one, path in value.references],
-        [(query, below_use(use, one), form.WHOLE) for query, one, _ in value.subqueries],
-        tuple((inner, path, below_use(use, one)) for inner, path, one in value.taken),
-    )
-    made.fields = Fields(like=[(value, form.ELEMENT)])
     return made
 
 
@@ -98,18 +89,6 @@ def _pairs(context: Context, arguments: list[Any]) -> Fields | None:
     if len(arguments) % 2 or not all(names):
         return None
     return Fields([(name, lower_value(context, value)) for name, value in zip(names, arguments[1::2], strict=True)])
-
-
-def _map(context: Context, node: Any) -> Fields | None:
-    keys, values = node.args.get("keys"), node.args.get("values")
-    if not isinstance(keys, exp.Array) or not isinstance(values, exp.Array):
-        return None
-    if len(keys.expressions) != len(values.expressions):
-        return None
-    names = [_literal(one) or f"_{place}" for place, one in enumerate(keys.expressions)]
-    return Fields(
-        [(name, lower_value(context, one)) for name, one in zip(names, values.expressions, strict=True)], keyed=True
-    )
 
 
 def _json_object(context: Context, node: Any) -> Fields | None:
@@ -313,30 +292,11 @@ def _transform(context: Context, node: Any) -> Fields | None:
     body = lower_value(context, function.this)
     if body.fields is None:
         return None
-    return Fields(like=[(_bound(body, context.key(function.expressions[0]), lower_value(context, node.this)), AS_IS)])
-
-
-def _bound(body: form.Expression, name: str, value: form.Expression) -> form.Expression:
-    """The body of a lambda with a parameter's value in its place."""
-    made = form.Expression([one for one in body.references if one[0][0] != name], body.subqueries, body.taken)
-    for parts, use, path in body.references:
-        if parts[0] == name:
-            steps = ".".join((form.ANY, *parts[1:], *([path] if path else [])))
-            made.taken += ((value, steps, use),)
-    if body.fields is not None:
-        fields = body.fields
-        made.fields = Fields(
-            [(field, _bound(one, name, value)) for field, one in fields.given],
-            [(_bound(one, name, value), use) for one, use in fields.like],
-            _bound(fields.deciding, name, value) if fields.deciding is not None else None,
-            fields.names,
-            fields.without,
-            fields.keyed,
-            fields.by_name,
-            fields.by_place,
-            fields.type_name,
-        )
-    return made
+    return Fields(
+        like=[
+            (maps.bound(body, context.key(function.expressions[0]), lower_value(context, node.this), form.ANY), AS_IS)
+        ]
+    )
 
 
 def _insert(context: Context, node: Any) -> Fields | None:
@@ -350,6 +310,8 @@ def _insert(context: Context, node: Any) -> Fields | None:
 def _called(context: Context, node: Any) -> Fields | None:
     """A function that the parser knows by name only."""
     name, arguments = str(node.this).lower().rsplit(".", 1)[-1], node.expressions
+    if (of_map := maps.called(context, name, arguments)) is not None:
+        return of_map
     if name in _PAIRED:
         return _pairs(context, arguments)
     if name in {"row", "tuple"}:
@@ -406,7 +368,9 @@ _WRITTEN = [
 _ELEMENTS = [exp.Explode, exp.ExplodeOuter, exp.Unnest]
 _MAKERS: dict[type, Maker] = {
     **dict.fromkeys((exp.Struct, exp.Tuple), _struct),
-    **dict.fromkeys((exp.VarMap, exp.Map), _map),
+    **dict.fromkeys((exp.VarMap, exp.Map), maps.made_of_arrays),
+    exp.MapFromEntries: maps.made_of_pairs,
+    exp.MapKeys: maps.keys_of,
     exp.JSONObject: _json_object,
     **dict.fromkeys((exp.Paren, exp.Alias, exp.Aliases, exp.Limit), _inside),
     exp.Distinct: _like(AS_IS, "expressions"),

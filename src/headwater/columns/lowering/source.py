@@ -10,8 +10,9 @@ from headwater.columns import form
 from headwater.columns.dialect import EXTERNAL
 from headwater.columns.kinds import AS_IS, CONDITIONAL, JOIN, TRANSFORMED
 from headwater.columns.lowering.context import Context
+from headwater.columns.lowering.elements import element
 from headwater.columns.lowering.expression import lower
-from headwater.columns.lowering.fields import element, lower_value
+from headwater.columns.lowering.fields import lower_value
 from headwater.columns.lowering.star import starred
 from headwater.columns.lowering.table_function import everything, function, joined, known_rows
 

@@ -9,8 +9,10 @@ from headwater.columns import form
 from headwater.columns.dialect import EXTERNAL
 from headwater.columns.kinds import AS_IS, FILTER, TRANSFORMED
 from headwater.columns.lowering.context import Context
+from headwater.columns.lowering.elements import element
 from headwater.columns.lowering.expression import lower
-from headwater.columns.lowering.fields import element, lower_value, spread
+from headwater.columns.lowering.fields import lower_value, spread
+from headwater.columns.lowering.maps import parts_of
 
 _READERS = frozenset(
     (
@@ -152,6 +154,8 @@ def _made_of_arguments(context: Context, node: Any, name: str, alias: str, colum
         value = spread(listed) if name in _SPREADING else element(listed, TRANSFORMED)
     if name in _SPREADING:
         return form.Item(form.Generated(value, columns, not columns, [], True), alias, [], lateral=True)
+    if listed is not None and (exploded := _exploded_map(context, node, listed, columns)) is not None:
+        return form.Item(form.Generated(value, columns, False, exploded), alias, [], lateral=True)
     known = columns or ([] if context.rule.parser == "snowflake" else _EXPLODED.get(type(node), []))
     if context.rule.parser == "snowflake" and isinstance(node, exp.Explode) and not columns:
         known = ["SEQ", "KEY", "PATH", "INDEX", "VALUE", "THIS"]
@@ -159,6 +163,21 @@ def _made_of_arguments(context: Context, node: Any, name: str, alias: str, colum
         # `f(x) AS a`: in some dialects a also names the single column; any other name is a column of it as well.
         return form.Item(form.Generated(value, known, True), alias, [], lateral=True)
     return form.Item(form.Generated(value, list(known), not columns), alias, [], lateral=True)
+
+
+def _exploded_map(
+    context: Context, node: Any, value: form.Expression, columns: list[str]
+) -> list[form.Expression] | None:
+    """The columns of an exploded map: in Spark and Hive a list has one column less. None of anything else."""
+    if context.rule.parser not in _HIVES or not isinstance(node, _LISTED[:4]):
+        return None
+    places = isinstance(node, (exp.Posexplode, exp.PosexplodeOuter))
+    if len(columns) != 2 + places:
+        return None
+    return [form.Expression()] * places + [element(part, TRANSFORMED) for part in parts_of(value)]
+
+
+_HIVES = frozenset({"spark", "databricks", "spark2", "hive"})
 
 
 def _elements_of(context: Context, node: Any, name: str) -> form.Expression | None:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 
 from headwater.columns import kinds
-from headwater.columns.form import ANY, ELEMENT
-from headwater.columns.kinds import AS_IS, MASKED, STEPS, TRANSFORMED
+from headwater.columns.form import ANY, ELEMENT, KEYS, VALUES
+from headwater.columns.kinds import AS_IS, BRANCHED, MASKED, STEPS, TRANSFORMED
 
 Dependencies = dict[int, int]
 NOTHING: Dependencies = {}
@@ -71,7 +71,8 @@ def element_use(value: Dependencies, use: int) -> int:
 
 def step_into(value: Dependencies, use: int, path: str) -> str:
     """The path into an element: of a map, behind any of its keys."""
-    return f"{ANY}.{path}" if use == ELEMENT and isinstance(value, StructValue) and value.keyed else path
+    is_entry = use == ELEMENT and isinstance(value, StructValue) and value.keyed
+    return f"{ANY}.{path}" if is_entry and path.partition(".")[0] not in {KEYS, VALUES} else path
 
 
 def alike(values: list[Dependencies]) -> Dependencies:
@@ -85,9 +86,7 @@ def field_of(value: StructValue, name: str) -> Dependencies | None:
     """A field that is made for the value; the value itself for an element of a list; None if it is not listed."""
     fields = value.fields
     if value.keyed:
-        if name in fields:
-            return fields[name]
-        return alike(list(fields.values())) if fields else None
+        return _entry(fields, name)
     if name[:1] == "#":
         listed = list((value.listed() or {}).values())
         return listed[int(name[1:])] if int(name[1:]) < len(listed) else value
@@ -104,6 +103,19 @@ def field_of(value: StructValue, name: str) -> Dependencies | None:
         listed = list((value.listed() or {}).values())
         found = listed[int(numbered[1]) - 1] if int(numbered[1]) <= len(listed) else None
     return found
+
+
+def _entry(fields: dict[str, Dependencies], name: str) -> Dependencies | None:
+    """The value behind a key of a map, its keys or its values; None of a map without entries. Keys that are columns decide which value it is."""
+    if name in fields:
+        return fields[name]
+    if name == KEYS:
+        return NOTHING  # They are literals.
+    values = [one for key, one in fields.items() if key != KEYS]
+    if not values:
+        return None
+    found = alike(values) if len(values) > 1 else values[0]
+    return passed_on(found, AS_IS, used(fields[KEYS], BRANCHED)) if KEYS in fields else found
 
 
 def _unnamed(fields: dict[str, Dependencies]) -> bool:

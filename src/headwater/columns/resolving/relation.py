@@ -7,6 +7,7 @@ unknown (`Open`), and are made when a name refers to them.
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from headwater.columns import form
 from headwater.columns.catalog import Schema
 from headwater.columns.kinds import AS_IS, DIRECT, IDENTITY, MASKED
 from headwater.columns.nested import Inner
@@ -104,7 +105,7 @@ class Leaves:
 
     def _within(self, dependencies: Dependencies, steps: list[str]) -> Dependencies:
         """A field of columns as they are."""
-        path = ".".join(one for one in steps if one[:1] not in {"[", "#"})
+        path = ".".join(_PARTS_OF_MAPS.get(one, one) for one in steps if one[:1] not in {"[", "#"})
         if not path:
             return dependencies
         result: Dependencies = {}
@@ -132,6 +133,10 @@ class Leaves:
             self.doubts[
                 f"the field {path} is taken to be made of all that its value is made of: {', '.join(names)}"
             ] = None
+
+
+_PARTS_OF_MAPS = {form.KEYS: "key", form.VALUES: "value"}
+"""What the parts of a column's map are called."""
 
 
 def declared(leaves: Leaves, leaf: int, names: Inner) -> Dependencies:

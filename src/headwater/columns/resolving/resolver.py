@@ -367,7 +367,9 @@ class Resolver(FromClause):
 
     def _taken(self, value: form.Expression, path: str, use: int, scope: Scope) -> Dependencies:
         """A field of a value that is no column."""
-        found = self.leaves.deeper(self.value(value, scope), path)
+        found = self.value(value, scope)
+        if path:
+            found = self.leaves.deeper(found, path)
         return used(found, use) if use else found
 
     def into(self, result: Dependencies, expression: form.Expression, scope: Scope) -> None:

@@ -79,7 +79,7 @@ def paths(
     if value.declared:
         return
     for name, one in value.fields.items():
-        yield from _below((name,), one, deeper)
+        yield from _below((_SHOWN.get(name, name),), one, deeper)
     if not (value.fields or any(isinstance(one, StructValue) for one, _ in value.like)):
         return
     listed = value.listed() if value.like else {}
@@ -98,6 +98,9 @@ def paths(
                         yield path, passed_on(deeper(other, ".".join(path)), element_use(other, way), value.deciding)
     if others:
         yield ("*",), union(passed_on(one, use, value.deciding) for one, use in others)
+
+
+_SHOWN = {form.KEYS: "key", form.VALUES: "value"}
 
 
 def _below(

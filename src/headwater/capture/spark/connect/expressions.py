@@ -148,8 +148,6 @@ def _called(name: str, arguments: list[Node], scope: Scope) -> Node:
         return Node("CreateNamedStruct", {}, [part for name, tree in parts for part in (literal(name), tree)])
     if name == "nullif" and len(arguments) == 2:
         return Node("If", {}, [Node("EqualTo", {}, arguments), literal(None), arguments[0]])
-    if name == "map_contains_key" and len(arguments) == 2:
-        return Node("ArrayContains", {}, [Node("MapKeys", {}, arguments[:1]), arguments[1]])
     if name == "nvl2" and len(arguments) == 3:
         return Node("If", {}, arguments)
     if name == "count" and all(tree.kind in {"Literal", "headwater.Star"} for tree in arguments):

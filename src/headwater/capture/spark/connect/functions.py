@@ -26,6 +26,7 @@ KINDS = {
     "array_sort": "ArraySort", "sort_array": "SortArray", "slice": "Slice", "reverse": "Reverse", "map_values": "MapValues",
     "map_keys": "MapKeys", "map_entries": "MapEntries", "map_from_arrays": "MapFromArrays", "map_from_entries": "MapFromEntries",
     "map_concat": "MapConcat", "map_filter": "MapFilter", "transform_keys": "TransformKeys", "transform_values": "TransformValues",
+    "map_contains_key": "MapContainsKey",
     "map_zip_with": "MapZipWith", "zip_with": "ZipWith", "flatten": "Flatten", "shuffle": "Shuffle", "array_append": "ArrayAppend",
     "array_prepend": "ArrayPrepend", "array_distinct": "ArrayDistinct", "array_remove": "ArrayRemove", "array_except": "ArrayExcept",
     "array_intersect": "ArrayIntersect", "array_compact": "ArrayCompact", "array_repeat": "ArrayRepeat", "array_max": "ArrayMax",
