@@ -23,6 +23,8 @@ from headwater.capture.spark import environment
 from headwater.capture.spark.connect.collector import NO_COUNTS
 from scale import suite_takes
 
+PATIENCE = 240.0
+"""Seconds that capture may take to report a program: each command costs it some questions, which a busy machine answers slowly."""
 DIFFERENT = json.loads((CASES.parent / "connect.json").read_text())
 HOME = Path(pyspark.__file__).parent
 pytestmark = [
@@ -131,12 +133,12 @@ def test_as_with_a_jvm(
     from pyspark.sql.connect import functions
     from pyspark.sql.connect.window import Window
 
-    watched.flush()
+    assert watched.flush(PATIENCE)
     events.events.clear()
     watched._application._reported.clear()
     monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # as `SparkSession.builder` sets it, for functions that ask
     run(name, remote, place, tmp_path, functions, Window)
-    assert watched.flush(30)
+    assert watched.flush(PATIENCE)
     case = json.loads((CASES / f"{name}.expected.json").read_text())
     expected = different.get("events") or case["events"]
     expected = [{key: value for key, value in event.items() if key != "rows"} for event in expected]
@@ -159,15 +161,15 @@ def test_tables_are_named_as_they_were_when_capture_is_late(
     from pyspark.sql.connect import functions
     from pyspark.sql.connect.window import Window
 
-    watched.flush()
+    assert watched.flush(PATIENCE)
     events.events.clear()
     take, over = watched._collector.take, threading.Event()
-    monkeypatch.setattr(watched._collector, "take", lambda *given: over.wait(120) and take(*given))
+    monkeypatch.setattr(watched._collector, "take", lambda *given: (over.wait(), take(*given)))
     try:
         run("writers", remote, place, tmp_path, functions, Window)
     finally:
         over.set()
-    assert watched.flush(30)
+    assert watched.flush(PATIENCE)
     expected = json.loads((CASES / "writers.expected.json").read_text())["events"]
     assert told(events.events) == [{key: value for key, value in event.items() if key != "rows"} for event in expected]
 

@@ -173,6 +173,14 @@ class _Reader:
         deciding = deps.deciding(self._all(predicates), deps.CONDITIONAL, keep_indirect=True)
         return deps.merged([deps.strengthened(self._all(values), deps.TRANSFORMATION), deciding])
 
+    def _branched(self, predicates: list[Node], values: list[Node]) -> Fields | None:
+        """Return the fields of a value that predicates choose."""
+        made = deps.merged_fields(self.fields(value) for value in values)
+        if not made:
+            return made
+        decided = deps.deciding(self._all(predicates), deps.CONDITIONAL, keep_indirect=True)
+        return deps.changed_fields(made, lambda one: deps.merged([deps.strengthened(one, deps.TRANSFORMATION), decided]))
+
     def _with(self, node: Node) -> Dependencies:
         """Resolve an expression over one that is computed once (NULLIF, BETWEEN). References have lost their ids: with several, each may be any."""
         expression, *definitions = node.children
@@ -219,10 +227,10 @@ class _Reader:
         if kind in _UNITED:
             return deps.merged_fields(self.fields(child) for child in children)
         if kind == "If" and len(children) == 3:
-            return deps.merged_fields(self.fields(child) for child in children[1:])
+            return self._branched(children[:1], children[1:])
         if kind == "CaseWhen":
             pairs = len(children) // 2 * 2
-            return deps.merged_fields(self.fields(child) for child in children[1:pairs:2] + children[pairs:])
+            return self._branched(children[:pairs:2], children[1:pairs:2] + children[pairs:])
         if kind == "Literal":
             return {}  # NULL, or values that no column gives
         if kind == "ArraysZip" and children:

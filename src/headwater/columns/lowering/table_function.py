@@ -154,7 +154,7 @@ def _made_of_arguments(context: Context, node: Any, name: str, alias: str, colum
         value = spread(listed) if name in _SPREADING else element(listed, TRANSFORMED)
     if name in _SPREADING:
         return form.Item(form.Generated(value, columns, not columns, [], True), alias, [], lateral=True)
-    if listed is not None and (exploded := _exploded_map(context, node, listed, columns)) is not None:
+    if listed is not None and (exploded := _exploded(context, node, listed, columns)) is not None:
         return form.Item(form.Generated(value, columns, False, exploded), alias, [], lateral=True)
     known = columns or ([] if context.rule.parser == "snowflake" else _EXPLODED.get(type(node), []))
     if context.rule.parser == "snowflake" and isinstance(node, exp.Explode) and not columns:
@@ -165,16 +165,22 @@ def _made_of_arguments(context: Context, node: Any, name: str, alias: str, colum
     return form.Item(form.Generated(value, list(known), not columns), alias, [], lateral=True)
 
 
-def _exploded_map(
+def _exploded(
     context: Context, node: Any, value: form.Expression, columns: list[str]
 ) -> list[form.Expression] | None:
-    """The columns of an exploded map: in Spark and Hive a list has one column less. None of anything else."""
+    """The columns of an exploded map, or of a list with its places: in Spark and Hive a list has one column less. None of anything else."""
     if context.rule.parser not in _HIVES or not isinstance(node, _LISTED[:4]):
         return None
     places = isinstance(node, (exp.Posexplode, exp.PosexplodeOuter))
-    if len(columns) != 2 + places:
+    if len(columns) == 2 + places:
+        made = [element(part, TRANSFORMED) for part in parts_of(value)]
+    elif places and len(columns) == 2:
+        made = [element(value, TRANSFORMED)]
+    else:
         return None
-    return [form.Expression()] * places + [element(part, TRANSFORMED) for part in parts_of(value)]
+    whole = element(value, TRANSFORMED)
+    whole.fields = None  # A place has no fields.
+    return [whole] * places + made
 
 
 _HIVES = frozenset({"spark", "databricks", "spark2", "hive"})
