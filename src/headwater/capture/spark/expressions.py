@@ -179,7 +179,9 @@ class _Reader:
         if not made:
             return made
         decided = deps.deciding(self._all(predicates), deps.CONDITIONAL, keep_indirect=True)
-        return deps.changed_fields(made, lambda one: deps.merged([deps.strengthened(one, deps.TRANSFORMATION), decided]))
+        return deps.changed_fields(
+            made, lambda one: deps.merged([deps.strengthened(one, deps.TRANSFORMATION), decided])
+        )
 
     def _with(self, node: Node) -> Dependencies:
         """Resolve an expression over one that is computed once (NULLIF, BETWEEN). References have lost their ids: with several, each may be any."""

@@ -165,9 +165,7 @@ def _made_of_arguments(context: Context, node: Any, name: str, alias: str, colum
     return form.Item(form.Generated(value, list(known), not columns), alias, [], lateral=True)
 
 
-def _exploded(
-    context: Context, node: Any, value: form.Expression, columns: list[str]
-) -> list[form.Expression] | None:
+def _exploded(context: Context, node: Any, value: form.Expression, columns: list[str]) -> list[form.Expression] | None:
     """The columns of an exploded map, or of a list with its places: in Spark and Hive a list has one column less. None of anything else."""
     if context.rule.parser not in _HIVES or not isinstance(node, _LISTED[:4]):
         return None
