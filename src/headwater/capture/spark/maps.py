@@ -53,7 +53,7 @@ def fields(reader: Reader, node: Node) -> Fields | None:
         changed = _changed(reader, node)
         return None if changed is None else {KEY: changed[0], VALUE: changed[1]}
     if kind in _MADE:
-        return _made(reader, node)
+        return _new_map(reader, node)
     found = _entries(reader, children[0])
     if found is None:
         return reader.fields(children[0]) if kind in FOUND else None
@@ -83,7 +83,7 @@ def _found_by(reader: Reader, node: Node, key: Parts) -> Dependencies:
     return deps.merged([looked_for, deps.deciding(key.depends, deps.CONDITIONAL, keep_indirect=True)])
 
 
-def _made(reader: Reader, node: Node) -> Fields | None:
+def _new_map(reader: Reader, node: Node) -> Fields | None:
     kind, children = node.kind, node.children
     if kind == "CreateMap":
         return {KEY: _united(reader, children[::2]), VALUE: _united(reader, children[1::2])}
