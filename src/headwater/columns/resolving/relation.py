@@ -136,7 +136,7 @@ class Leaves:
 
 
 _PARTS_OF_MAPS = {form.KEYS: "key", form.VALUES: "value"}
-"""What the parts of a column's map are called."""
+"""The names of the parts of a column's map."""
 
 
 def declared(leaves: Leaves, leaf: int, names: Inner) -> Dependencies:
