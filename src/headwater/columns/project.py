@@ -26,7 +26,8 @@ class Text(msgspec.Struct, frozen=True):
     `target`: the table or view that a tool builds from its last query (dbt's models are queries without one), as the database spells it;
     None: the text says itself what it writes. `view`: what the target is if it is no table; an ephemeral one is a name for its query.
     `columns`: the columns of a target that has no query, as a seed's; `rows`: a digest of what it holds, "" if it is not known.
-    `source`: a digest of what a tool made the text of, "" if it is the text itself.
+    `source`: a digest of what a tool made the text of, "" if it is the text itself. `keys`: sets of columns of the target, in lower case, that a tool
+    proves unique whenever it builds it.
     """
 
     place: str
@@ -36,6 +37,7 @@ class Text(msgspec.Struct, frozen=True):
     columns: tuple[str, ...] = ()
     rows: str = ""
     source: str = ""
+    keys: tuple[tuple[str, ...], ...] = ()
 
 
 class AnalysedText(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ from tests.scale import FULL
 
 from headwater.columns import Catalog, analyse
 
-CASE = yaml.safe_load((Path(__file__).parents[2] / "cases" / "whatif" / "shop.yaml").read_text(encoding="utf-8"))
+CASES = Path(__file__).parents[2] / "cases" / "whatif"
 NAMESPACE = "postgres://db:5432"
 # Of each kind of change, the columns and types that it is made with.
 RETYPES = {
@@ -34,11 +34,11 @@ RETYPES = {
 class World:
     """The shop in a database of its own. Every change and every statement is undone."""
 
-    def __init__(self, connection: Any) -> None:
-        self.connection = connection
+    def __init__(self, connection: Any, case: dict[str, Any]) -> None:
+        self.connection, self.case = connection, case
         self.types: dict[str, dict[str, str]] = {}
         rows = connection.execute(
-            "select table_schema || '.' || table_name, column_name, data_type from information_schema.columns where table_schema = 'shop' order by 1, ordinal_position"
+            "select format('%I.%I', table_schema, table_name), column_name, data_type from information_schema.columns where table_schema = 'shop' order by 1, ordinal_position"
         )
         for table, column, kind in rows.fetchall():
             self.types.setdefault(table, {})[column] = kind
@@ -48,8 +48,8 @@ class World:
         with self.connection.transaction(force_rollback=True):
             if change is not None:
                 self._make(change)
-            texts = {text: text for text in CASE["statements"]}
-            texts |= {definition: f"select * from {view} order by 1" for view, definition in CASE["views"].items()}
+            texts = {text: text for text in self.case["statements"]}
+            texts |= {definition: f"select * from {view} order by 1" for view, definition in self.case["views"].items()}
             return {key: self._outcome(text) for key, text in texts.items()}
 
     def _make(self, change: str) -> None:
@@ -60,12 +60,14 @@ class World:
         except psycopg.errors.FeatureNotSupported:  # the type of a column that a view uses
             table = change.split()[2]
             users = self.connection.execute(
-                "select distinct r.ev_class::regclass::text from pg_depend d join pg_rewrite r on r.oid = d.objid where d.refobjid = %s::regclass and d.refobjsubid > 0 "
+                "select distinct r.ev_class::regclass::text, c.relkind::text from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class c on c.oid = r.ev_class where d.refobjid = %s::regclass and d.refobjsubid > 0 "
                 "and r.ev_class <> %s::regclass and d.refobjsubid = (select attnum from pg_attribute where attrelid = %s::regclass and attname = %s)",
-                (table, table, table, change.split()[5]),
+                (table, table, table, change.split()[5].strip('"')),
             ).fetchall()
-            for (view,) in users:
-                self.connection.execute(f"drop view if exists {view} cascade")
+            for view, kind in users:
+                self.connection.execute(
+                    f"drop {'materialized view' if kind == 'm' else 'view'} if exists {view} cascade"
+                )
             self.connection.execute(change)
 
     def _outcome(self, text: str) -> str:
@@ -78,14 +80,15 @@ class World:
             return f"error: {error}"
 
 
-@pytest.fixture(scope="module")
-def world(postgres: Any) -> Iterator[World]:
+@pytest.fixture(scope="module", params=["shop", "forms"])
+def world(postgres: Any, request: pytest.FixtureRequest) -> Iterator[World]:
+    case = yaml.safe_load((CASES / f"{request.param}.yaml").read_text(encoding="utf-8"))
     with psycopg.connect(postgres.url, autocommit=True) as connection:
         connection.execute("drop database if exists whatif_shop")
         connection.execute("create database whatif_shop")
     with psycopg.connect(postgres.url, dbname="whatif_shop", autocommit=True) as connection:
-        connection.execute(CASE["setup"])
-        yield World(connection)
+        connection.execute(case["setup"])
+        yield World(connection, case)
     with psycopg.connect(postgres.url, autocommit=True) as connection:
         connection.execute("drop database whatif_shop with (force)")
 
@@ -93,21 +96,27 @@ def world(postgres: Any) -> Iterator[World]:
 def changes(world: World) -> Iterator[tuple[str, dict[str, str]]]:
     """Every table and column of the shop, dropped, renamed and retyped; as SQL, and as a question."""
     for table, columns in world.types.items():
-        kind = "view" if table in CASE["views"] else "table"
-        yield f"drop {kind} {table} cascade", {"drop": table}
-        if kind == "view":
+        kind, named = _kind(world.case, table), table.replace('"', "")
+        yield f"drop {kind} {table} cascade", {"drop": named}
+        if kind != "table":
             continue
-        yield f"alter table {table} rename to other", {"rename": f"{table}:other"}
+        yield f"alter table {table} rename to other", {"rename": f"{named}:other"}
         added = f"alter table {table} add column {'note' if 'name' in columns else 'name'} text"
         yield added, {"sql": added}
-        for column, held in columns.items():
-            yield f"alter table {table} drop column {column} cascade", {"drop": f"{table}.{column}"}
+        for plain, held in columns.items():
+            column = plain if plain.islower() else f'"{plain}"'
+            yield f"alter table {table} drop column {column} cascade", {"drop": f"{named}.{plain}"}
             yield (
                 f"alter table {table} rename column {column} to other",
                 {"sql": f"alter table {table} rename column {column} to other"},
             )
             for new in RETYPES[held]:
-                yield f"alter table {table} alter column {column} type {new}", {"retype": f"{table}.{column}:{new}"}
+                yield f"alter table {table} alter column {column} type {new}", {"retype": f"{named}.{plain}:{new}"}
+
+
+def _kind(case: dict[str, Any], table: str) -> str:
+    definition = case["views"].get(table, "")
+    return "materialized view" if "materialized" in definition else "view" if definition else "table"
 
 
 def publish(client: Any, world: World) -> dict[str, str]:
@@ -120,10 +129,10 @@ def publish(client: Any, world: World) -> dict[str, str]:
             {
                 "eventTime": "2026-01-01T00:00:00Z",
                 "producer": "p",
-                "dataset": {"namespace": NAMESPACE, "name": f"db.{table}", "facets": fields},
+                "dataset": {"namespace": NAMESPACE, "name": f"db.{table}".replace('"', ""), "facets": fields},
             }
         )
-    for number, text in enumerate([*CASE["statements"], *CASE["views"].values()]):
+    for number, text in enumerate([*world.case["statements"], *world.case["views"].values()]):
         (statement,) = analyse(text, "postgres", catalog)
         jobs[text] = f"job:{NAMESPACE}:{statement.kind} {number}"
 
@@ -169,7 +178,9 @@ def test_every_change_breaks_what_was_said(client: Any, world: World) -> None:
         answer = {one["id"]: one for one in reply.json()["jobs"]}
         after = world.outcomes(change)
         for text, job in jobs.items():
-            if text == CASE["views"].get(question.get("drop", "")):
+            if question.get("drop", "") in {
+                view.replace('"', "") for view, definition in world.case["views"].items() if definition == text
+            }:
                 continue  # That it is gone itself is what was asked.
             severity = answer.get(job, {}).get("severity")
             broke = after[text].startswith("error")

@@ -4,6 +4,7 @@ The statement is read twice, with the columns as they are and as they would be. 
 only a `*` named is gone from the result, which is another value. Where the text cannot be read whole the verdict says so (`certain`).
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -19,6 +20,10 @@ ORDER: Final = (NOTHING, COSMETIC, CHANGES, BREAKS)
 # Views of these know their tables and columns by number: they follow a new name, and refuse a new type.
 _BY_NUMBER: Final = frozenset({"postgres", "redshift", "materialize", "risingwave"})
 _IDENTITY: Final = 1
+# `TABLE t` is `SELECT * FROM t`.
+_TABLE_QUERY: Final = re.compile(r"\btable\s+[\w\"]", re.IGNORECASE)
+_RECURSIVE: Final = re.compile(r"\brecursive\b", re.IGNORECASE)
+_SET_OPERATION: Final = re.compile(r"\b(?:union|intersect|except|minus)\b", re.IGNORECASE)
 
 
 class Edit(msgspec.Struct, frozen=True):
@@ -151,8 +156,10 @@ class _Reading:
         used = (edit.column,)
         if missing := self._newly_missing():
             return self._effect(BREAKS, f"{missing} means two columns then", used)
-        if not self._star() or self.is_view:
+        if self.is_view or not (self._star() or self._uses(self.new, edit.column.lower())):
             return Verdict(kind=self.old.kind)
+        if self._is_combined():
+            return self._effect(BREAKS, "a UNION has one column more on this side then", used, certain=False)
         if self._inserts():
             return self._effect(BREAKS, "its * gives one column more than it inserts", used, certain=False)
         return self._effect(COSMETIC, "its * has one column more", used)
@@ -160,6 +167,10 @@ class _Reading:
     def _of_column(self, edit: Edit) -> Verdict:
         column, used = edit.column.lower(), (edit.column,)
         kinds, written = self._uses(self.old, column), self._writes(self.old, column)
+        if self._returns(column):
+            if edit.action in {"drop_column", "rename_column"}:
+                return self._effect(BREAKS, f"it returns {edit.column}", used)
+            kinds = (kinds or 0) | _IDENTITY
         if kinds is None and not written:
             return self._doubted(column, used)
         if edit.action == "retype_column":
@@ -191,6 +202,10 @@ class _Reading:
             found = self._effect(BREAKS, f"it names {edit.column}", used, certain=bool(self.changed.columns))
         elif not read:
             found = Verdict(kind=self.old.kind)
+        elif self.new.level != self.old.level:
+            found = self._effect(BREAKS, f"what it names may be {edit.column}", used, certain=False)
+        elif dropped and self._is_combined():
+            found = self._effect(BREAKS, "a UNION has one column less on this side then", used, certain=False)
         elif dropped and self._inserts():
             found = self._effect(BREAKS, "it inserts every column, and there is one less", used, certain=False)
         return found
@@ -202,11 +217,10 @@ class _Reading:
         used = (edit.column,)
         if self.is_view and self.dialect in _BY_NUMBER:
             return self._effect(BREAKS, "the type of a column that a view uses cannot be changed", used)
-        if edit.old_type and is_wider(edit.old_type, edit.to):
-            # A function of a text takes every width.
-            use = None if class_of(edit.to) == "text" else typed_use(self.old.text, self.dialect, edit.column)
-            if use is not None:
-                return self._effect(BREAKS, f"it uses {use}, and the column becomes {edit.to}", used, certain=False)
+        wider = bool(edit.old_type) and is_wider(edit.old_type, edit.to)
+        if (use := self._typed_use(edit, wider=wider)) is not None:
+            return self._effect(BREAKS, f"it uses {use}, and the column becomes {edit.to}", used, certain=False)
+        if wider:
             return self._effect(COSMETIC, f"every {edit.old_type} is a {edit.to}", used)
         same = bool(edit.old_type) and class_of(edit.old_type) == class_of(edit.to)
         numbers = {class_of(edit.old_type), class_of(edit.to)} <= {"whole", "real"}
@@ -215,6 +229,15 @@ class _Reading:
         if written or kinds & ~_IDENTITY or self._inserts():
             return self._effect(BREAKS, f"it uses the column as {edit.old_type or 'another type'}", used, certain=False)
         return self._effect(CHANGES, f"the column comes as {edit.to}", used)
+
+    def _typed_use(self, edit: Edit, *, wider: bool) -> str | None:
+        """Return a use that may ask for the column's present type, though the new one holds all of its values; None if there is none."""
+        if _RECURSIVE.search(self.old.text):
+            return f"{edit.column} in a recursive query"  # Both of its sides have the same types.
+        # A function of a text takes every width.
+        if not wider or class_of(edit.to) == "text":
+            return None
+        return typed_use(self.old.text, self.dialect, edit.column)
 
     def _effect(self, severity: str, reason: str, columns: tuple[str, ...] = (), *, certain: bool = True) -> Verdict:
         return Verdict(severity, reason, columns, self.old.kind, self.is_view, certain and self.old.level == "full")
@@ -256,4 +279,20 @@ class _Reading:
         return next((one.name for one in self.new.unresolved if one.name.lower() not in known), "")
 
     def _star(self) -> bool:
-        return "*" in self.old.text
+        is_query = self.old.kind in {"SELECT", "INSERT"}
+        return "*" in self.old.text or (is_query and _TABLE_QUERY.search(self.old.text) is not None)
+
+    def _is_combined(self) -> bool:
+        return self._star() and _SET_OPERATION.search(self.old.text) is not None
+
+    def _returns(self, column: str) -> bool:
+        """Return whether the statement writes the table and its RETURNING names the column. The reading has no result of a write."""
+        if not any(map(self._is_changed, self.old.writes)) or "returning" not in self.old.text.lower():
+            return False
+        from headwater.columns.shape.words import words
+
+        texts = [text.lower() for _, text in words(self.old.text, self.dialect)]
+        if "returning" not in texts:
+            return False
+        after = texts[texts.index("returning") + 1 :]
+        return any(text == column and (not at or after[at - 1] != "as") for at, text in enumerate(after))

@@ -15,6 +15,7 @@ import msgspec
 from headwater.capture.dbt.manifest import Manifest, Node, Relation, catalog_columns, read_manifest, reads
 from headwater.capture.dbt.rendering import Names, rendered
 from headwater.capture.dbt.reported import LastRun, Reported, last_run
+from headwater.capture.dbt.unique_keys import unique_keys
 from headwater.columns.catalog import folded_name
 from headwater.columns.project import Text
 from headwater.errors import InvalidQuestion
@@ -95,6 +96,7 @@ class _Reader:
         self.as_written = as_written
         self.manifest, self.path, self.root, self.shown = manifest, path, root, shown
         self.dialect = dialect or dialect_of(manifest.adapter)
+        self.keys = unique_keys(manifest)
         self.texts: list[Text] = []
         self.jobs: dict[str, str] = {}
         self.nodes: dict[str, Node] = {}
@@ -170,7 +172,8 @@ class _Reader:
         if kind in {"model", "snapshot"} and str(node.get("language") or "sql") == "sql":
             self.built(node, kind, place, table, inputs)
         elif kind == "seed":
-            self.texts.append(Text(place, "", table, columns=self.header(node), rows=self.rows(node)))
+            keys = self.keys.get(str(node.get("unique_id")), ())
+            self.texts.append(Text(place, "", table, columns=self.header(node), rows=self.rows(node), keys=keys))
         else:
             called = "python model" if kind == "model" else kind.replace("_", " ")
             self.dependents.append(Dependent(called, str(node["name"]), place, inputs, table))
@@ -185,7 +188,8 @@ class _Reader:
         if kind == "snapshot":
             text = versioned(text, config)
         target = table or (f"__dbt__cte__{node['name']}",)
-        self.texts.append(Text(place, text, target, view_of(config), source=self.source_of(node)))
+        keys = self.keys.get(str(node.get("unique_id")), ())
+        self.texts.append(Text(place, text, target, view_of(config), source=self.source_of(node), keys=keys))
         self.jobs[place] = f"{self.manifest.project}.{node['name']}"
         self.nodes[place] = node
         self.reads[place] = inputs

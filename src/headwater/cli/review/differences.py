@@ -12,6 +12,7 @@ import msgspec
 from headwater.answer.whatif.types import class_of
 from headwater.cli.review.column_types import KnownTypes, Types
 from headwater.cli.review.edits import Effect, edit_of
+from headwater.cli.review.enriching import KeyedTables
 from headwater.cli.sql.statements import name
 from headwater.columns.catalog import table_key
 from headwater.columns.kinds import IDENTITY
@@ -85,6 +86,7 @@ class _Comparison:
         self.same: list[str] = []
         self.ephemeral: dict[str, Effect] = {}
         """The changes of models that stand as common tables in the text of those that read them, by the name there."""
+        self.keyed = KeyedTables(old.values(), new.values(), dialect)
         made = {key for one in new.values() for key in _made_tables(one)}
         self.gone = {key for one in old.values() for key in _made_tables(one)} - made
 
@@ -130,7 +132,7 @@ class _Comparison:
         outputs = _outputs(old) if old else {}
         for key, columns in _outputs(new).items():
             self.schema(key, outputs.get(key), columns, new.text.place)
-        own = edit_of(old, new, self.dialect, self.types) if old is not None and differs else Effect()
+        own = edit_of(old, new, self.dialect, self.types, self.keyed) if old is not None and differs else Effect()
         self.inline(new, own)
         for place, statement in enumerate(new.statements):
             effect = self.upstream(statement, known, new)
@@ -191,6 +193,8 @@ class _Comparison:
             if effect.broken:
                 found.broken, found.because = f"{name(table)} {effect.broken}", key
                 found.certain = found.certain and effect.certain
+            elif effect.whole and (added := self.keyed.added_columns(statement, key, text.text.text)) is not None:
+                found.columns |= dict.fromkeys(added, "")
             elif effect.whole or (effect.moved and self.reads_by_place(text)):
                 found.whole, found.because = True, key
         missing = [one for one in statement.unresolved if one.name.lower() not in known]

@@ -8,6 +8,7 @@ import msgspec
 
 from headwater.answer.whatif.types import class_of
 from headwater.cli.review.column_types import KnownTypes, cast_of, is_rescaled, shows_alike
+from headwater.cli.review.enriching import KeyedTables, columns_of
 from headwater.columns.project import AnalysedText
 from headwater.columns.result import Flow, TableName
 from headwater.columns.shape.words import SelectList, Word, cast_types, select_list, words
@@ -31,10 +32,26 @@ class Effect(msgspec.Struct):
         return bool(self.whole or self.broken or self.columns or self.wider or self.moved)
 
 
-def edit_of(old: AnalysedText, new: AnalysedText, dialect: str, types: KnownTypes) -> Effect:
-    """Return what an edit changes in its own result: these columns if it is in the SELECT list alone, else all rows."""
-    parts = [select_list(words(one.text.text, dialect)) for one in (old, new)]
+def edit_of(old: AnalysedText, new: AnalysedText, dialect: str, types: KnownTypes, keyed: KeyedTables) -> Effect:
+    """Return what an edit changes in its own result: these columns if it is in the SELECT list, or in left joins by a unique key; else all rows."""
     flows = [[flow for statement in one.statements for flow in statement.flows] for one in (old, new)]
+    found = _edit_of((old.text.text, new.text.text), flows, set(), dialect, types)
+    if not found.whole:
+        return found
+    before, now = keyed.strip(old.text.text), keyed.strip(new.text.text)
+    if before is None or now is None:
+        return found
+    tables = [one for one in before.joins.keys() | now.joins.keys() if before.joins.get(one) != now.joins.get(one)]
+    by = {one: before.columns.get(one, frozenset()) | now.columns.get(one, frozenset()) for one in tables}
+    joined = columns_of((flow for some in flows for flow in some), by)
+    return _edit_of((before.text, now.text), flows, joined, dialect, types) if joined else found
+
+
+def _edit_of(
+    texts: tuple[str, str], flows: Sequence[Sequence[Flow]], joined: set[str], dialect: str, types: KnownTypes
+) -> Effect:
+    """Compare two texts of one result. `joined`: columns that change by parts which the texts lack."""
+    parts = [select_list(words(one, dialect)) for one in texts]
     if parts[0] is None or parts[1] is None or len(flows[0]) != 1 or len(flows[1]) != 1:
         return Effect(whole=True)
     before, now = ([output.name.lower() for output in some[0].columns] for some in flows)
@@ -46,7 +63,7 @@ def edit_of(old: AnalysedText, new: AnalysedText, dialect: str, types: KnownType
         return Effect(whole=True)
     retyped = _retyped(was, became, flows[0][0], types)
     wider = {one: new for one, (old_type, new) in retyped.items() if shows_alike(old_type, new)}
-    different = {one for one in was.keys() | became.keys() if was.get(one) != became.get(one)} - wider.keys()
+    different = {one for one in was.keys() | became.keys() if was.get(one) != became.get(one)} - wider.keys() | joined
     elsewhere = [item for one, item in became.items() if one not in different]
     others = {text.lower() for item in (*elsewhere, parts[1].after) for _, text in item} if elsewhere else set()
     if any(_decides(item, parts[1].after) for one in different for item in (was.get(one), became.get(one)) if item):

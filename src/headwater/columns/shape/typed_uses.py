@@ -10,7 +10,8 @@ from headwater.columns.shape.words import Word
 _ANY_TYPE: Final = frozenset(
     "count sum min max avg coalesce nullif greatest least abs round floor ceil ceiling mod cast try_cast safe_cast row_number rank dense_rank "
     "lag lead first_value last_value concat concat_ws array_agg string_agg in values and or not on where having when then else case select by over "
-    "partition as exists from join using between any all some distinct filter is like".split()
+    "partition as exists from join using between any all some distinct filter is like "
+    "lateral rollup cube grouping set sets".split()
 )
 """Functions that take every width of a number or a text, and words that are no function."""
 _SIGNS: Final = frozenset({"PLUS", "DASH"})
@@ -36,12 +37,21 @@ def _is_number(words: Sequence[Word]) -> bool:
     return False
 
 
+def _is_list_of_columns(words: Sequence[Word], place: int) -> bool:
+    """Return whether a parenthesis opens the columns of a table or of an alias: `into t (…)`, `(…) v(…)`, `as v(…)`, `with t(…)`."""
+    start = place - 1
+    while start >= 2 and words[start - 1][0] == "DOT":
+        start -= 2
+    before = words[start - 1] if start >= 1 else ("", "")
+    return before[0] in {"R_PAREN", "ALIAS", "INTO"} or before[1] in {"as", "into", "with", "recursive"}
+
+
 def uses_by_type(words: Sequence[Word], column: str) -> Iterator[str]:
     """Yield the places of a text that may ask for one type of a column: `make_date(…)`, `… - day`."""
     calls: list[str] = []
     for place, (kind, text) in enumerate(words):
         if kind == "L_PAREN":
-            calls.append(words[place - 1][1].lower() if place else "")
+            calls.append(words[place - 1][1].lower() if place and not _is_list_of_columns(words, place) else "")
         elif kind == "R_PAREN" and calls:
             calls.pop()
         # A column may be called as a keyword is: number, date.
