@@ -32,34 +32,35 @@ class ColumnGraph:
                 self._fed_by_job[dataset].append(job)
                 self._feeds[job].append(dataset)
 
-    def upstream(self, start: Column) -> tuple[set[ColumnEdge], set[Column]]:
+    def upstream(self, start: Column) -> tuple[list[ColumnEdge], set[Column]]:
         """Every edge on a way into the column, and every column met."""
-        edges: set[ColumnEdge] = set()
+        # By identity: to hash an edge costs more than to follow it.
+        edges: dict[int, ColumnEdge] = {}
         met = {start}
         queue = deque([start])
         while queue:
             node, field = queue.popleft()
             found = [e for e in self._into[node] if not field or e.target_field in {"", field}]
-            edges.update(found)
+            edges.update((id(edge), edge) for edge in found)
             following = [(e.source, e.source_field) for e in found] + [(job, "") for job in self._fed_by_job[node]]
             for column in following:
                 if column not in met:
                     met.add(column)
                     queue.append(column)
-        return edges, met
+        return list(edges.values()), met
 
-    def downstream(self, start: Column) -> tuple[set[ColumnEdge], set[Column]]:
+    def downstream(self, start: Column) -> tuple[list[ColumnEdge], set[Column]]:
         """Every edge on a way out of the column, and every column met."""
-        edges: set[ColumnEdge] = set()
+        edges: dict[int, ColumnEdge] = {}
         met = {start}
         queue = deque([start])
         while queue:
             node, field = queue.popleft()
             found = [e for e in self._from[node] if not field or e.source_field in {"", field}]
-            edges.update(found)
+            edges.update((id(edge), edge) for edge in found)
             following = [(e.target, e.target_field) for e in found] + [(dataset, "") for dataset in self._feeds[node]]
             for column in following:
                 if column not in met:
                     met.add(column)
                     queue.append(column)
-        return edges, met
+        return list(edges.values()), met

@@ -12,7 +12,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
@@ -99,7 +99,11 @@ async def _unreported_edges(
 ) -> list[ColumnEdge]:
     left_out = await _left_out(connection, reported, moment)
     unreported = {pair for pair in pairs if pair not in reported.fields}
-    known_places = {(e.job, e.target, e.target_field, e.source, e.source_field) for e in reported.edges}
+    known_places = {
+        (e.job, e.target, e.target_field, e.source, e.source_field)
+        for e in (reported.edges if left_out else ())
+        if (e.job, e.target) in left_out
+    }
     found = []
     for edge in await _parsed_edges(connection, unreported | left_out.keys(), moment):
         fields = left_out.get((edge.job, edge.target))
@@ -260,6 +264,7 @@ def _has_types(schema: bytes) -> bool:
         return False
 
 
+@lru_cache(maxsize=2048)
 def top_columns(schema: bytes) -> tuple[str, ...]:
     """Return the columns at the top: columns nested in them are addressed through them."""
     try:

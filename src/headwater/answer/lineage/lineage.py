@@ -227,7 +227,8 @@ async def lineage_in(connection: Connection, question: Question) -> Lineage:
     nodes = await node.load(connection, walk.hops.keys(), moment.as_of)
     merged = await walk.merge_names(nodes)
     nodes = {id_: one for id_, one in nodes.items() if id_ not in merged}
-    columns = [msgspec.structs.replace(one, job=merged.get(one.job, one.job)) for one in columns]
+    if merged:
+        columns = [msgspec.structs.replace(one, job=merged.get(one.job, one.job)) for one in columns]
     levels = await inferred.sql_levels(connection, {edge.job for edge in walk.edges.values() if edge.parsed}, moment)
     answer = _answer(question, row, walk, nodes, columns, levels)
     if bundled.bundles:
@@ -278,7 +279,7 @@ async def _columns(walk: Walk) -> list[ColumnEdge]:
 async def _column(connection: Connection, row: NodeRow, field: str, columns: Iterable[ColumnEdge]) -> str:
     """The column of the start, as it was reported or as SQL names it. NotFound if others are and it is not."""
     known = (await named_columns(connection, [row.id])).get(row.id)
-    if not known:
+    if not known or field in known:
         return field
     ends = {(edge.source, edge.source_field) for edge in columns} | {
         (edge.target, edge.target_field) for edge in columns
@@ -291,11 +292,11 @@ def _narrowed(walk: Walk, row: NodeRow, field: str, columns: list[ColumnEdge]) -
     reach = ColumnGraph(columns, {(e.job, e.dataset) for e in walk.edges.values() if e.direction == "out"})
     up, up_met = reach.upstream((row.id, field))
     down, down_met = reach.downstream((row.id, field))
-    kept = up | down
-    met = {id_ for id_, _ in up_met | down_met} | {edge.job for edge in kept}
+    kept = {id(edge) for edge in (*up, *down)}
+    met = {id_ for id_, _ in up_met | down_met} | {edge.job for edge in (*up, *down)}
     walk.edges = {key: edge for key, edge in walk.edges.items() if edge.job in met and edge.dataset in met}
     walk.hops = {id_: hop for id_, hop in walk.hops.items() if id_ in met}
-    return [edge for edge in columns if edge in kept]
+    return [edge for edge in columns if id(edge) in kept]
 
 
 def _answer(

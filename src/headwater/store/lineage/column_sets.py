@@ -24,7 +24,7 @@ class SetEdge(msgspec.Struct, frozen=True):
 
 
 class ColumnEvidence(NamedTuple):
-    """The content of a set. `fields`: those of the target with inputs, and those reported to have none."""
+    """The content of a set, each edge once. `fields`: those of the target with inputs, and those reported to have none."""
 
     edges: tuple[SetEdge, ...]
     fields: frozenset[str]
@@ -49,12 +49,12 @@ async def load_evidence(connection: Connection, ids: Collection[uuid.UUID]) -> d
     if missing := [id_ for id_ in ids if id_ not in found]:
         for id_, body in await sqlfile.load("lineage/edges")["column_sets"].many(connection, ids=missing):
             rows = _edges.decode(body)
-            edges = tuple(
+            edges = dict.fromkeys(
                 SetEdge(target, source, field, Transformation(kind, subtype, masking, words) if kind else None)
                 for target, source, field, kind, subtype, masking, words in rows
                 if source != _NO_SOURCE
             )
-            found[id_] = ColumnEvidence(edges, frozenset(row[0] for row in rows if row[0]))
+            found[id_] = ColumnEvidence(tuple(edges), frozenset(row[0] for row in rows if row[0]))
             _held += len(rows)
             if _held > _REMEMBERED:
                 _remembered.clear()

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
@@ -147,7 +148,9 @@ async def reported_columns(
     sets = await column_sets.load_evidence(connection, {row[2] for row in rows})
     sources = (edge.source for one in sets.values() for edge in one.edges)
     settled = await _settled(connection, sources, (row[1] for row in rows))
-    found: dict[tuple[object, ...], ColumnEdge] = {}
+    found: dict[object, ColumnEdge] = {}
+    # A set has each edge once. Where a pair has one set and no name stands for another, there is nothing to compare: a key costs more than an edge.
+    sets_of = Counter((job, told_target) for job, told_target, _, _ in rows)
     fields: dict[tuple[uuid.UUID, uuid.UUID], set[str]] = {}
     explicit = set()
     for job, told_target, set_id, origin in rows:
@@ -157,17 +160,23 @@ async def reported_columns(
             explicit.add((job, target))
         if origin != Origin.MANUAL and through is None:
             fields.setdefault((job, target), set()).update(sets[set_id].fields)
+        alone, own, from_ = not (foreign or settled) and sets_of[job, target] == 1, target == job, Origin(origin)
         for edge in sets[set_id].edges:
-            source = settled.get(edge.source, edge.source)
-            if source == target == job:
+            source = settled.get(edge.source, edge.source) if settled else edge.source
+            if own and source == job:
                 # A dataset that declares lineage from itself: no job is there to read it.
+                continue
+            if alone:
+                found[len(found)] = ColumnEdge(
+                    job, target, edge.target_field, source, edge.source_field, from_, edge.transformation
+                )
                 continue
             # Of another's report, a job has what feeds the job itself, and what the job is named to feed.
             for via in (job,) if through is None else [one for one in through if one in {target, source}]:
                 key = (via, target, edge.target_field, source, edge.source_field, edge.transformation)
                 if key not in found or found[key].origin > origin:
                     found[key] = ColumnEdge(
-                        via, target, edge.target_field, source, edge.source_field, Origin(origin), edge.transformation
+                        via, target, edge.target_field, source, edge.source_field, from_, edge.transformation
                     )
     return ReportedColumns(list(found.values()), fields, explicit)
 
