@@ -528,10 +528,24 @@ describe("trouble", () => {
   );
 
   onPage(
+    "a server whose database is away is not called unreachable: its own words stand there",
+    async (page, open) => {
+      await page.route("**/api/v2/jobs*", (route) =>
+        route.fulfill({ status: 503, contentType: "application/json", body: '{"message": "The database is away."}' }),
+      );
+      await open("catalogue/jobs");
+      await page.getByRole("alert").getByText("The database is away.").waitFor();
+      assert.equal(await page.getByText("not reachable").count(), 0);
+    },
+    { expected: ["503"] },
+  );
+
+  onPage(
     "what is not there is said to be not there",
     async (page, open) => {
       await open(dataset("dataset:file:/nothing"));
       await page.getByRole("heading", { name: "Not found" }).waitFor();
+      await page.getByRole("link", { name: "Look in the catalogue" }).waitFor();
       await open("nowhere/at/all");
       await page.getByText("There is no such page").waitFor();
     },

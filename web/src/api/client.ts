@@ -10,11 +10,17 @@ export class ApiError extends Error {
   ) {
     super(message);
   }
-  /** No answer at all: the server is down or unreachable, as opposed to an answer we do not like. */
+  /** No answer, or a proxy's in the server's place: it is down. A server whose database is away says so itself. */
   get unreachable() {
+    return this.status === 0 || (this.passing && this.code === NOT_JSON);
+  }
+  /** Asked again a little later, it may be answered. */
+  get passing() {
     return this.status === 0 || this.status === 502 || this.status === 503 || this.status === 504;
   }
 }
+
+const NOT_JSON = "not_json";
 
 type Method = "get" | "post" | "put" | "delete";
 /** The paths that have a method. */
@@ -72,7 +78,7 @@ async function ask(method: Method, template: string, given: Loosest, signal?: Ab
   try {
     body = await response.json();
   } catch {
-    throw new ApiError(`The server answered ${response.status} without JSON.`, response.status, "not_json");
+    throw new ApiError(`The server answered ${response.status} without JSON.`, response.status, NOT_JSON);
   }
   if (!response.ok) {
     const { message, code, detail } = body as { message?: string; code?: string; detail?: Record<string, unknown> };

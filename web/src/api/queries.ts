@@ -18,7 +18,7 @@ export const queryClient = new QueryClient({
     queries: {
       staleTime: 15_000,
       // An answer such as 404 will not change by asking again; silence may.
-      retry: (failures, error) => error instanceof ApiError && error.unreachable && failures < 1,
+      retry: (failures, error) => error instanceof ApiError && error.passing && failures < 1,
       retryDelay: 400,
       refetchOnWindowFocus: false,
       // On a machine without a network the server on localhost still answers.

@@ -41,13 +41,15 @@ export function Trouble({ error, retry }: { error: unknown; retry(): void }) {
   if (typeof firstSeen === "string") return <NotYet since={firstSeen} />;
   const title = known?.unreachable
     ? "The server does not answer"
-    : known?.status === 404
-      ? "Not found"
-      : known?.status === 401
-        ? "Sign in to see this"
-        : known?.status === 403
-          ? "You may not see this"
-          : "This question could not be answered";
+    : known?.passing
+      ? "This cannot be answered now"
+      : known?.status === 404
+        ? "Not found"
+        : known?.status === 401
+          ? "Sign in to see this"
+          : known?.status === 403
+            ? "You may not see this"
+            : "This question could not be answered";
   return (
     <div className="message" role="alert">
       <h2>{title}</h2>
@@ -61,6 +63,11 @@ export function Trouble({ error, retry }: { error: unknown; retry(): void }) {
       <Button size="xs" variant="light" onClick={retry}>
         Try again
       </Button>
+      {known?.status === 404 && (
+        <Link className="button quiet" to="/catalogue/$kind" params={{ kind: "datasets" }}>
+          Look in the catalogue
+        </Link>
+      )}
     </div>
   );
 }
