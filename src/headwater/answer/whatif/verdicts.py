@@ -289,10 +289,6 @@ class _Reading:
         """Return whether the statement writes the table and its RETURNING names the column. The reading has no result of a write."""
         if not any(map(self._is_changed, self.old.writes)) or "returning" not in self.old.text.lower():
             return False
-        from headwater.columns.shape.words import words
+        from headwater.columns.shape.words import returns, words
 
-        texts = [text.lower() for _, text in words(self.old.text, self.dialect)]
-        if "returning" not in texts:
-            return False
-        after = texts[texts.index("returning") + 1 :]
-        return any(text == column and (not at or after[at - 1] != "as") for at, text in enumerate(after))
+        return returns(words(self.old.text, self.dialect), column)

@@ -18,8 +18,9 @@ from headwater.columns.catalog import table_key
 from headwater.columns.kinds import IDENTITY
 from headwater.columns.project import AnalysedText, Text
 from headwater.columns.result import Flow, Input, Level, Statement, TableName
+from headwater.columns.shape.counted_stars import counted_stars
 from headwater.columns.shape.typed_uses import uses_by_type
-from headwater.columns.shape.words import words
+from headwater.columns.shape.words import returns, words
 
 BREAKS, CHANGES, COSMETIC, NOTHING = "breaks", "changes_values", "cosmetic", ""
 ORDER: Final = (NOTHING, COSMETIC, CHANGES, BREAKS)
@@ -84,6 +85,10 @@ class _Comparison:
         self.changes: list[Changed] = []
         self.affected: list[Affected] = []
         self.same: list[str] = []
+        self.lost: dict[TableName, list[str]] = {}
+        """Columns that a table has no longer under their names."""
+        self.resized: set[TableName] = set()
+        """Tables that have more columns or fewer than before."""
         self.ephemeral: dict[str, Effect] = {}
         """The changes of models that stand as common tables in the text of those that read them, by the name there."""
         self.keyed = KeyedTables(old.values(), new.values(), dialect)
@@ -174,6 +179,9 @@ class _Comparison:
         before, now = {one.lower(): one for one in old}, {one.lower(): one for one in new}
         lost = [one for low, one in before.items() if low not in now]
         found = [one for low, one in now.items() if low not in before]
+        self.lost[key] = lost
+        if len(old) != len(new):
+            self.resized.add(key)
         if len(old) == len(new) and len(lost) == len(found) == 1 and old.index(lost[0]) == new.index(found[0]):
             self.changes.append(Changed("rename_column", name(key), lost[0], found[0], place))
             return
@@ -200,12 +208,30 @@ class _Comparison:
         missing = [one for one in statement.unresolved if one.name.lower() not in known]
         if missing and not found.broken:
             found.broken, found.certain = f"it names {missing[0].name}", not missing[0].candidates
+        if not found.broken:
+            self.counted(statement, text, found)
         if statement.level in {Level.NOTHING, Level.TABLES} and found.because is not None:
             found.whole, found.certain = True, False
         for flow in statement.flows:
             self.flow(flow, found)
             self.widened(flow, found, text)
         return found
+
+    def counted(self, statement: Statement, text: AnalysedText, found: Effect) -> None:
+        """Note a `*` that gives another number of columns to a UNION or an INSERT, and a lost column that a write returns."""
+        resized = {key: name(table) for table in statement.reads if (key := table_key(table)) in self.resized}
+        if resized and self.reads_by_place(text):
+            for star in counted_stars(statement.text, self.dialect):
+                for key in (one for one in resized if one == star or _fits(star, one)):
+                    found.broken, found.certain, found.because = (
+                        f"its * reads {resized[key]}, which has other columns",
+                        False,
+                        key,
+                    )
+        for table in statement.writes:
+            for column in self.lost.get(table_key(table), ()):
+                if returns(words(statement.text, self.dialect), column):
+                    found.broken, found.because = f"it returns {column}", table_key(table)
 
     def reads_by_place(self, text: AnalysedText) -> bool:
         """Return whether a text may take columns by their order: `*` with a UNION, or into a table."""
@@ -298,9 +324,14 @@ class _Comparison:
         else:
             severity = CHANGES
             reason = "its rows may be other ones" if effect.whole else "columns hold other values"
+        made = {
+            table_key(flow.target) for flow in statement.flows if flow.target is not None and flow.action == "CREATE"
+        }
         for key in targets:
-            broken = "breaks" if effect.broken else ""
-            self.effects[key] = msgspec.structs.replace(effect, broken=broken)
+            if effect.broken and key not in made:  # The table is there, without the rows of this write.
+                self.effects[key] = Effect(whole=True, certain=effect.certain, because=effect.because)
+            else:
+                self.effects[key] = msgspec.structs.replace(effect, broken="breaks" if effect.broken else "")
         columns = [] if effect.whole or effect.broken else sorted(effect.columns or effect.wider)
         self.affected.append(
             Affected(

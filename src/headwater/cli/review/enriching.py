@@ -35,12 +35,14 @@ class KeyedTables:
         if table not in self._keys:
             return None
         by: set[str] = set()
+        compared: set[str] = set()
         for one in self._with_ephemeral(text):
             stripped = self.strip(one)
             if stripped is None or (table[-1] in one.lower() and table not in stripped.joins):
                 return None
             by |= stripped.columns.get(table, frozenset())
-        return columns_of(statement.flows, {table: by}) if by else None
+            compared |= stripped.compared
+        return columns_of(statement.flows, {table: by}) if by and not by & compared else None
 
     def _with_ephemeral(self, text: str) -> Iterator[str]:
         """Yield a text and those of the ephemeral models in it."""

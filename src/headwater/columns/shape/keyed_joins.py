@@ -3,7 +3,7 @@
 Doubt is no such join: what cannot be proven here decides about rows.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlglot import exp
@@ -19,11 +19,13 @@ Keys = Sequence[frozenset[str]]
 
 
 class Stripped(NamedTuple):
-    """A text without its LEFT JOINs by a unique key. `joins`: the text of each, by the key of its table. `columns`: those they join by."""
+    """A text without its LEFT JOINs by a unique key. `joins`: the text of each, by the key of its table. `columns`: those of each that only its
+    conditions name, or that a condition names and the text shows under the same name. `compared`: those in conditions of the joins that stay."""
 
     text: str
     joins: dict[TableName, str]
     columns: dict[TableName, frozenset[str]]
+    compared: frozenset[str]
 
 
 def strip_keyed_joins(text: str, dialect: str, keys: Mapping[TableName, Keys]) -> Stripped | None:
@@ -57,7 +59,12 @@ def strip_keyed_joins(text: str, dialect: str, keys: Mapping[TableName, Keys]) -
         for table in used[name]:
             if table.parent is not None:
                 table.parent.pop()
-    return Stripped(trees[0].sql(rules(dialect).parser), joins, columns)
+    compared = frozenset(
+        node.name.lower() for join in trees[0].find_all(exp.Join) for node in join.find_all(exp.Column, exp.Identifier)
+    )
+    if any(compared & some for some in columns.values()):
+        return None
+    return Stripped(trees[0].sql(rules(dialect).parser), joins, columns, compared)
 
 
 def _may_drop_rows(tree: Any) -> bool:
@@ -96,28 +103,26 @@ def _joined_by(table: exp.Table, keys: Keys) -> frozenset[str]:
     if not isinstance(query, exp.Select) or on is None or on.find(exp.Subquery, exp.Or):
         return nothing
     equal: set[str] = set()
-    for part in on.flatten() if isinstance(on, exp.And) else (on,):
-        sides = (part.left, part.right) if isinstance(part, exp.EQ) else ()
-        mine = [side for side in sides if isinstance(side, exp.Column) and side.table.lower() == alias]
-        others = [side for side in sides if side not in mine]
-        if len(mine) != 1 or not all(
-            one.table and one.table.lower() != alias for one in others[0].find_all(exp.Column)
-        ):
-            return nothing
-        equal.add(mine[0].name.lower())
-    if not any(key and key <= equal for key in keys) or _is_exported(query, join, alias, equal):
+    others: set[str] = set()
+    if not all(one.table for one in on.find_all(exp.Column)):
         return nothing
-    return frozenset(equal)
+    for part in on.flatten() if isinstance(on, exp.And) else (on,):
+        mine = [one for one in part.find_all(exp.Column) if one.table.lower() == alias]
+        is_equal = isinstance(part, exp.EQ) and len(mine) == 1 and mine[0] in (part.left, part.right)
+        (equal if is_equal else others).update(one.name.lower() for one in mine)
+    if not any(key and key <= equal for key in keys) or _is_exported(query, join, alias, equal, others - equal):
+        return nothing
+    return frozenset(equal | others)
 
 
-def _is_exported(query: exp.Select, join: exp.Join, alias: str, columns: Iterable[str]) -> bool:
-    """Return whether a query uses the columns by which a table is joined elsewhere, by which another part could decide about rows."""
+def _is_exported(query: exp.Select, join: exp.Join, alias: str, hidden: set[str], shown: set[str]) -> bool:
+    """Return whether a query uses the columns of a join's condition elsewhere, by which another part could decide about rows. `shown`: those that it
+    may have in its result as they are."""
     inside = set(map(id, join.find_all(exp.Column)))
     for column in query.find_all(exp.Column):
-        if (
-            id(column) not in inside
-            and column.table.lower() in {"", alias}
-            and (column.name.lower() in columns or column.name == "*")
-        ):
+        if id(column) in inside or column.table.lower() not in {"", alias}:
+            continue
+        name = column.name.lower()
+        if name in hidden or name == "*" or (name in shown and column.parent is not query):
             return True
     return any(isinstance(one, exp.Star) for one in query.expressions)
