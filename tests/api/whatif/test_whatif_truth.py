@@ -169,7 +169,7 @@ def test_every_change_breaks_what_was_said(client: Any, world: World) -> None:
     assert not [text for text, found in before.items() if found.startswith("error")], before
     missed, said, right, count = [], 0, 0, 0
     every = list(changes(world))
-    for change, question in every if FULL else every[::3]:
+    for change, question in every if FULL or len(every) < 100 else every[::3]:
         count += 1
         reply = client.post(
             "/api/v2/whatif", json.dumps({"dialect": "postgres"} | question).encode(), content_type="application/json"
