@@ -48,7 +48,7 @@ export function DoctorTab() {
                     cell: (one) =>
                       one.id.startsWith("job:") ? <NodeLink id={one.id} /> : <span className="name">{one.id}</span>,
                   },
-                  { id: "text", header: "What", value: (one) => one.text, cell: (one) => one.text },
+                  { id: "text", header: "What", wide: true, value: (one) => one.text, cell: (one) => one.text },
                   { id: "since", header: "Since", value: (one) => one.since, cell: (one) => <When at={one.since} /> },
                   {
                     id: "datasets",
