@@ -18,6 +18,7 @@ def dot(context: Context, node: Any, use: int, stack: Stack, result: form.Expres
     base: Any = node
     below = use
     while True:
+        base = as_element(context, base)
         if isinstance(base, exp.Dot):
             field = base.args.get("expression")
             if isinstance(field, exp.Identifier):
@@ -52,6 +53,13 @@ def dot(context: Context, node: Any, use: int, stack: Stack, result: form.Expres
         else:
             break
     path.reverse()
+    _take_field(context, base, path, use, below, stack, result)
+
+
+def _take_field(
+    context: Context, base: Any, path: list[str], use: int, below: int, stack: Stack, result: form.Expression
+) -> None:
+    """Read the field at this path of a column, a parameter or any other value."""
     if isinstance(base, exp.Column) and not isinstance(base.this, exp.Star):
         parts = context.column(base)
         if below == use and not any(one.startswith("[") for one in path):
@@ -92,6 +100,16 @@ def _chained(context: Context, node: Any, use: int, stack: Stack) -> None:
 
 
 _SCHEMAS = frozenset({"main", "temp", "system", "pg_catalog", "information_schema"})
+
+
+def as_element(context: Context, node: Any) -> Any:
+    """Return `list[0]` as an element of a column called list, which the parser takes for the making of a list: Spark and Hive have no such."""
+    if type(node) is not exp.List or context.rule.parser not in HIVES:
+        return node
+    return exp.Bracket(this=exp.Column(this=exp.to_identifier("list")), expressions=node.expressions)
+
+
+HIVES = frozenset({"spark", "databricks", "spark2", "hive"})
 
 
 def changes_fields(node: Any) -> bool:

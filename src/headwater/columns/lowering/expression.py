@@ -22,7 +22,7 @@ from headwater.columns.kinds import (
     TRANSFORMED,
     WINDOW,
 )
-from headwater.columns.lowering.access import bracket, dot, field_of, json_path, part_of_map
+from headwater.columns.lowering.access import as_element, bracket, dot, field_of, json_path, part_of_map
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.dictionary import looked_up
 from headwater.columns.lowering.functions import (
@@ -287,6 +287,13 @@ def _array(context: Context, node: Any, use: int, stack: Stack, result: form.Exp
             stack.append((child, below))
 
 
+def _list(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
+    if as_element(context, node) is not node:
+        bracket(context, node, use, stack, result)
+    else:
+        _array(context, node, use, stack, result)
+
+
 def _lambda(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
     """The parameters of a lambda hide columns of the same name; what they stand for is among the function's other arguments."""
     hidden = {context.key(found) for one in node.expressions for found in one.find_all(exp.Identifier)}
@@ -397,6 +404,7 @@ _HOW: dict[type, Any] = {
     exp.Count: _count,
     exp.Dot: dot,
     exp.Bracket: bracket,
+    exp.List: _list,
     exp.Exists: _exists,
     exp.In: _in,
     exp.Lambda: _lambda,

@@ -11,7 +11,7 @@ from sqlglot import exp
 from headwater.columns import form
 from headwater.columns.kinds import AGGREGATED, AS_IS, BRANCHED, SORT, TRANSFORMED, WINDOW
 from headwater.columns.lowering import maps
-from headwater.columns.lowering.access import as_value, changes_fields
+from headwater.columns.lowering.access import as_element, as_value, changes_fields
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.elements import element
 from headwater.columns.lowering.expression import lower
@@ -274,6 +274,8 @@ def _bracket(context: Context, node: Any) -> Fields | None:
 
 
 def _array(context: Context, node: Any) -> Fields | None:
+    if as_element(context, node) is not node:
+        return _bracket(context, node)
     if not all(isinstance(one, exp.Query) or _may_have_fields(one) for one in node.expressions):
         return None
     like: list[tuple[form.Expression, int]] = []

@@ -8,6 +8,7 @@ from sqlglot import exp
 from headwater.columns import form
 from headwater.columns.dialect import EXTERNAL
 from headwater.columns.kinds import AS_IS, FILTER, TRANSFORMED
+from headwater.columns.lowering.access import HIVES
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.elements import element
 from headwater.columns.lowering.expression import lower
@@ -167,7 +168,7 @@ def _made_of_arguments(context: Context, node: Any, name: str, alias: str, colum
 
 def _exploded(context: Context, node: Any, value: form.Expression, columns: list[str]) -> list[form.Expression] | None:
     """The columns of an exploded map, or of a list with its places: in Spark and Hive a list has one column less. None of anything else."""
-    if context.rule.parser not in _HIVES or not isinstance(node, _LISTED[:4]):
+    if context.rule.parser not in HIVES or not isinstance(node, _LISTED[:4]):
         return None
     places = isinstance(node, (exp.Posexplode, exp.PosexplodeOuter))
     if len(columns) == 2 + places:
@@ -179,9 +180,6 @@ def _exploded(context: Context, node: Any, value: form.Expression, columns: list
     whole = element(value, TRANSFORMED)
     whole.fields = None  # A place has no fields.
     return [whole] * places + made
-
-
-_HIVES = frozenset({"spark", "databricks", "spark2", "hive"})
 
 
 def _elements_of(context: Context, node: Any, name: str) -> form.Expression | None:
