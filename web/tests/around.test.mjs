@@ -81,6 +81,31 @@ describe("the graph by hand", () => {
     await page.evaluate(() => document.exitFullscreen());
   });
 
+  onPage("glides to another view, and ends where it jumps to for who wants no motion", async (page, open) => {
+    await page.addInitScript(() => {
+      window.__views = new Set();
+      const look = () => {
+        const view = document.querySelector(".graph")?.dataset.view;
+        if (view) window.__views.add(view);
+        requestAnimationFrame(look);
+      };
+      requestAnimationFrame(look);
+    });
+    const seen = {};
+    for (const motion of ["reduce", "no-preference"]) {
+      await page.emulateMedia({ reducedMotion: motion });
+      await open(lineage("dataset:grid:grid.d0_0", "?depth=9"));
+      await settled(page);
+      await page.evaluate(() => window.__views.clear());
+      await page.locator(".graph").focus();
+      await page.keyboard.press("f");
+      seen[motion] = { end: await settled(page), views: await page.evaluate(() => window.__views.size) };
+    }
+    assert.equal(seen["no-preference"].end, seen.reduce.end);
+    assert.ok(seen.reduce.views <= 2, `${seen.reduce.views} views without motion`);
+    assert.ok(seen["no-preference"].views > 2, `${seen["no-preference"].views} views with motion`);
+  });
+
   onPage("has pages as a table, and opens the one that holds the selected node", async (page, open) => {
     await open(lineage("dataset:grid:grid.d0_0", "?depth=100"));
     await settled(page);
