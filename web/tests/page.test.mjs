@@ -80,6 +80,25 @@ const arrived = (page) =>
     () => document.querySelector("h1, .message h2") && !document.querySelector(".waiting, .graph-wait"),
   );
 
+/** What of the page's content looks the same with the keyboard's focus as without, of the first fifty that can have it. */
+const UNMARKED = () => {
+  const marks = (element) => {
+    const { outlineStyle, outlineWidth, boxShadow, borderColor, backgroundColor } = getComputedStyle(element);
+    return [outlineStyle === "none" ? 0 : outlineWidth, boxShadow, borderColor, backgroundColor].join();
+  };
+  const able = [
+    ...document.querySelectorAll("#content :is(a[href], button, input, select, textarea, summary, [tabindex='0'])"),
+  ].filter((one) => !one.disabled && one.checkVisibility());
+  return able.slice(0, 50).flatMap((one) => {
+    const around = [one, one.parentElement, one.parentElement.parentElement];
+    const plain = around.map(marks).join();
+    one.focus({ preventScroll: true });
+    const focused = around.map(marks).join();
+    one.blur();
+    return focused === plain ? [one.outerHTML.slice(0, 160)] : [];
+  });
+};
+
 describe("every page", () => {
   for (const [name, path] of Object.entries(PAGES))
     onPage(
@@ -107,6 +126,17 @@ describe("every page", () => {
           assert.deepEqual(await violations(["color-contrast"]), [], "dark");
           await page.getByRole("button", { name: "Use light colours" }).click();
         }
+        await page.keyboard.press("/");
+        await page.waitForFunction(() => document.activeElement?.getAttribute("role") === "combobox");
+        await page.keyboard.press("Escape");
+        await page.evaluate(() => document.activeElement.blur());
+        await page.keyboard.press("?");
+        await page.getByRole("dialog").getByText("these keys").waitFor();
+        await page.keyboard.press("Escape");
+        await page.getByRole("dialog").waitFor({ state: "detached" });
+        // Whatever has the keyboard's focus shows it.
+        await page.keyboard.press("Tab");
+        assert.deepEqual(await page.evaluate(UNMARKED), []);
         await page.setViewportSize({ width: 390, height: 844 });
         await page.waitForTimeout(150);
         const [wide, room] = await page.evaluate(() => {
