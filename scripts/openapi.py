@@ -10,8 +10,9 @@ from headwater.api.app import HANDLERS
 
 app = Litestar(list(HANDLERS), openapi_config=openapi.config(), plugins=[openapi.VerbatimJson()])
 document = app.openapi_schema.to_schema()
+# In an order of their own: a handler's several paths come in any.
 document["paths"] = {
-    p: item for p, item in document["paths"].items() if p.startswith(("/api/v2/", "/auth/me", "/auth/key"))
+    p: item for p, item in sorted(document["paths"].items()) if p.startswith(("/api/v2/", "/auth/me", "/auth/key"))
 }
 for item in document["paths"].values():
     for operation in item.values():

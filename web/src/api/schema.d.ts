@@ -4,603 +4,25 @@
  */
 
 export interface paths {
-    "/api/v2/lineage": {
+    "/api/v2/admin/alert-channels": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** GetLineage */
-        get: operations["ApiV2LineageGetLineage"];
+        /** ListChannels */
+        get: operations["ApiV2AdminAlertChannelsListChannels"];
         put?: never;
-        post?: never;
+        /** AddChannel */
+        post: operations["ApiV2AdminAlertChannelsAddChannel"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v2/lineage/diff": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetLineageDiff */
-        get: operations["ApiV2LineageDiffGetLineageDiff"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/paths": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetPaths */
-        get: operations["ApiV2PathsGetPaths"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/conflicts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetConflicts */
-        get: operations["ApiV2ConflictsGetConflicts"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/perspectives": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetPerspectives */
-        get: operations["ApiV2PerspectivesGetPerspectives"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/sources": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetSources */
-        get: operations["ApiV2SourcesGetSources"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/search": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetSearch */
-        get: operations["ApiV2SearchGetSearch"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/resolve": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Resolve */
-        get: operations["ApiV2ResolveResolve"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/objects": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetObject */
-        get: operations["ApiV2ObjectsGetObject"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/dashboards": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** ListDashboards */
-        get: operations["ApiV2DashboardsListDashboards"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/datasets": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Datasets */
-        get: operations["ApiV2DatasetsDatasets"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/jobs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Jobs */
-        get: operations["ApiV2JobsJobs"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/datasets/{namespace}/{name}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Dataset */
-        get: operations["ApiV2DatasetsNamespaceDataset"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/jobs/{namespace}/{name}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Job */
-        get: operations["ApiV2JobsNamespaceJob"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/runs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** RunList */
-        get: operations["ApiV2RunsRunList"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/runs/{run_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Run */
-        get: operations["ApiV2RunsRunIdRun"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/runs/{run_id}/lineage": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetRunLineage */
-        get: operations["ApiV2RunsRunIdLineageGetRunLineage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/runs/{before}/diff/{after}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetRunDifference */
-        get: operations["ApiV2RunsBeforeDiffAfterGetRunDifference"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/why": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetWhy */
-        get: operations["ApiV2WhyGetWhy"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/why/failing": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetFailing */
-        get: operations["ApiV2WhyFailingGetFailing"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/correlation/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetCorrelation */
-        get: operations["ApiV2CorrelationIdGetCorrelation"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/imports": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetImports */
-        get: operations["ApiV2ImportsGetImports"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/coverage": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetCoverage */
-        get: operations["ApiV2CoverageGetCoverage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/usage": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetUsage */
-        get: operations["ApiV2UsageGetUsage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/cost": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetCost */
-        get: operations["ApiV2CostGetCost"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/recurrence": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetRecurrence */
-        get: operations["ApiV2RecurrenceGetRecurrence"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/pruning": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetPruning */
-        get: operations["ApiV2PruningGetPruning"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/quality": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetQuality */
-        get: operations["ApiV2QualityGetQuality"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/entities": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** ListEntities */
-        get: operations["ApiV2EntitiesListEntities"];
-        put?: never;
-        /** ApplyEntities */
-        post: operations["ApiV2EntitiesApplyEntities"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/entity-contradictions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetContradictions */
-        get: operations["ApiV2EntityContradictionsGetContradictions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/entities/{name}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetEntity */
-        get: operations["ApiV2EntitiesNameGetEntity"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/entities/{name}/history": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetEntityHistory */
-        get: operations["ApiV2EntitiesNameHistoryGetEntityHistory"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/entities/{name}/status": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetStatus */
-        get: operations["ApiV2EntitiesNameStatusGetStatus"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/entities/{name}/instances/{instance}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetInstance */
-        get: operations["ApiV2EntitiesNameInstancesGetInstance"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/entities/{name}/periods": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetPeriods */
-        get: operations["ApiV2EntitiesNamePeriodsGetPeriods"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/entities/{name}/instances/at": {
+    "/api/v2/admin/alert-channels/{name}": {
         parameters: {
             query?: never;
             header?: never;
@@ -609,15 +31,15 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** PostInstancesAt */
-        post: operations["ApiV2EntitiesNameInstancesAtPostInstancesAt"];
-        delete?: never;
+        post?: never;
+        /** RemoveChannel */
+        delete: operations["ApiV2AdminAlertChannelsNameRemoveChannel"];
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v2/entities/{name}/drift": {
+    "/api/v2/admin/alert-channels/{name}/test": {
         parameters: {
             query?: never;
             header?: never;
@@ -626,23 +48,23 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** PostDrift */
-        post: operations["ApiV2EntitiesNameDriftPostDrift"];
+        /** TestChannel */
+        post: operations["ApiV2AdminAlertChannelsNameTestTestChannel"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v2/entities/{name}/readiness": {
+    "/api/v2/admin/audit": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** GetReadiness */
-        get: operations["ApiV2EntitiesNameReadinessGetReadiness"];
+        /** AuditLog */
+        get: operations["ApiV2AdminAuditAuditLog"];
         put?: never;
         post?: never;
         delete?: never;
@@ -651,32 +73,15 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v2/readiness": {
+    "/api/v2/admin/dead-letters": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get?: never;
-        put?: never;
-        /** PostReadiness */
-        post: operations["ApiV2ReadinessPostReadiness"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/entities/{name}/suspects": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetSuspects */
-        get: operations["ApiV2EntitiesNameSuspectsGetSuspects"];
+        /** ListDeadLetters */
+        get: operations["ApiV2AdminDeadLettersListDeadLetters"];
         put?: never;
         post?: never;
         delete?: never;
@@ -685,33 +90,49 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v2/instances": {
+    "/api/v2/admin/dead-letters/discard": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** FollowInstances */
-        get: operations["ApiV2InstancesFollowInstances"];
+        get?: never;
         put?: never;
-        /** ReportInstances */
-        post: operations["ApiV2InstancesReportInstances"];
+        /** DiscardDeadLetters */
+        post: operations["ApiV2AdminDeadLettersDiscardDiscardDeadLetters"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v2/entity-graph": {
+    "/api/v2/admin/dead-letters/replay": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** GetEntityGraph */
-        get: operations["ApiV2EntityGraphGetEntityGraph"];
+        get?: never;
+        put?: never;
+        /** ReplayDeadLetters */
+        post: operations["ApiV2AdminDeadLettersReplayReplayDeadLetters"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/admin/dead-letters/{letter}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetDeadLetter */
+        get: operations["ApiV2AdminDeadLettersGetDeadLetter"];
         put?: never;
         post?: never;
         delete?: never;
@@ -720,16 +141,17 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v2/open-incidents": {
+    "/api/v2/admin/identity": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** ListOpenIncidents */
-        get: operations["ApiV2OpenIncidentsListOpenIncidents"];
-        put?: never;
+        /** IdentityRules */
+        get: operations["ApiV2AdminIdentityIdentityRules"];
+        /** SetIdentityRules */
+        put: operations["ApiV2AdminIdentitySetIdentityRules"];
         post?: never;
         delete?: never;
         options?: never;
@@ -737,59 +159,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v2/open-incident": {
+    "/api/v2/admin/keys": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** GetOpenIncident */
-        get: operations["ApiV2OpenIncidentGetOpenIncident"];
+        /** ListKeys */
+        get: operations["ApiV2AdminKeysListKeys"];
+        put?: never;
+        /** CreateKey */
+        post: operations["ApiV2AdminKeysCreateKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/admin/keys/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
         put?: never;
         post?: never;
-        delete?: never;
+        /** RevokeKey */
+        delete: operations["ApiV2AdminKeysRevokeKey"];
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v2/overview": {
+    "/api/v2/admin/listeners": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** GetOverview */
-        get: operations["ApiV2OverviewGetOverview"];
+        /** ListListeners */
+        get: operations["ApiV2AdminListenersListListeners"];
+        put?: never;
+        /** AddListener */
+        post: operations["ApiV2AdminListenersAddListener"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/admin/listeners/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ShowListener */
+        get: operations["ApiV2AdminListenersNameShowListener"];
         put?: never;
         post?: never;
-        delete?: never;
+        /** RemoveListener */
+        delete: operations["ApiV2AdminListenersNameRemoveListener"];
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v2/incidents": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** ListIncidents */
-        get: operations["ApiV2IncidentsListIncidents"];
-        put?: never;
-        /** OpenIncident */
-        post: operations["ApiV2IncidentsOpenIncident"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/verdicts": {
+    "/api/v2/admin/listeners/{name}/pause": {
         parameters: {
             query?: never;
             header?: never;
@@ -798,32 +239,15 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** CallFine */
-        post: operations["ApiV2VerdictsCallFine"];
+        /** PauseListener */
+        post: operations["ApiV2AdminListenersNamePausePauseListener"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v2/incidents/{incident}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetIncident */
-        get: operations["ApiV2IncidentsGetIncident"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/incidents/{incident}/fix": {
+    "/api/v2/admin/listeners/{name}/replay": {
         parameters: {
             query?: never;
             header?: never;
@@ -832,15 +256,15 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** FixIncident */
-        post: operations["ApiV2IncidentsFixFixIncident"];
+        /** ReplayListener */
+        post: operations["ApiV2AdminListenersNameReplayReplayListener"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v2/incidents/{incident}/retract": {
+    "/api/v2/admin/listeners/{name}/resume": {
         parameters: {
             query?: never;
             header?: never;
@@ -849,15 +273,15 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** RetractIncident */
-        post: operations["ApiV2IncidentsRetractRetractIncident"];
+        /** ResumeListener */
+        post: operations["ApiV2AdminListenersNameResumeResumeListener"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v2/incidents/{incident}/confirm": {
+    "/api/v2/admin/listeners/{name}/secret": {
         parameters: {
             query?: never;
             header?: never;
@@ -866,67 +290,15 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** ConfirmInstances */
-        post: operations["ApiV2IncidentsConfirmConfirmInstances"];
+        /** RotateSecret */
+        post: operations["ApiV2AdminListenersNameSecretRotateSecret"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v2/entity-drafts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetEntityDrafts */
-        get: operations["ApiV2EntityDraftsGetEntityDrafts"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/plans": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** ListPlans */
-        get: operations["ApiV2PlansListPlans"];
-        put?: never;
-        /** MakePlan */
-        post: operations["ApiV2PlansMakePlan"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/plans/{plan}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetPlan */
-        get: operations["ApiV2PlansGetPlan"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/plans/{plan}/apply": {
+    "/api/v2/admin/listeners/{name}/test": {
         parameters: {
             query?: never;
             header?: never;
@@ -935,281 +307,26 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** ApplyPlan */
-        post: operations["ApiV2PlansApplyApplyPlan"];
+        /** TestListener */
+        post: operations["ApiV2AdminListenersNameTestTestListener"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v2/plans/{plan}/pause": {
+    "/api/v2/admin/log": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** EventLog */
+        get: operations["ApiV2AdminLogEventLog"];
         put?: never;
-        /** PausePlan */
-        post: operations["ApiV2PlansPausePausePlan"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/plans/{plan}/resume": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** ResumePlan */
-        post: operations["ApiV2PlansResumeResumePlan"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/plans/{plan}/retry": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** RetryPlan */
-        post: operations["ApiV2PlansRetryRetryPlan"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/plans/{plan}/cancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** CancelPlan */
-        post: operations["ApiV2PlansCancelCancelPlan"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/plans/{plan}/take": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** TakeItems */
-        post: operations["ApiV2PlansTakeTakeItems"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/plan-workers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** RegisterWorker */
-        post: operations["ApiV2PlanWorkersRegisterWorker"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/plans/{plan}/items/{number}/renew": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** RenewItem */
-        post: operations["ApiV2PlansItemsNumberRenewRenewItem"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/plans/{plan}/items/{number}/end": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** EndItem */
-        post: operations["ApiV2PlansItemsNumberEndEndItem"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/impact": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** GetImpact */
-        post: operations["ApiV2ImpactGetImpact"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/repair": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** RepairBadRun */
-        post: operations["ApiV2RepairRepairBadRun"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/privacy/policies": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** ShowPolicies */
-        get: operations["ApiV2PrivacyPoliciesShowPolicies"];
-        /** ApplyPolicies */
-        put: operations["ApiV2PrivacyPoliciesApplyPolicies"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/privacy/where": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** FindTagged */
-        get: operations["ApiV2PrivacyWhereFindTagged"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/privacy/check": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** CheckPolicies */
-        post: operations["ApiV2PrivacyCheckCheckPolicies"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/privacy/deletion": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** PlanDeletion */
-        post: operations["ApiV2PrivacyDeletionPlanDeletion"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/privacy/verify": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** VerifyDeletion */
-        post: operations["ApiV2PrivacyVerifyVerifyDeletion"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/badge": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetBadge */
-        get: operations["ApiV2BadgeGetBadge"];
-        put?: never;
-        post?: never;
+        /** TakeIn */
+        post: operations["ApiV2AdminLogTakeIn"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1284,742 +401,15 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v2/rules": {
+    "/api/v2/badge": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** ShowRules */
-        get: operations["ApiV2RulesShowRules"];
-        /** ApplyRules */
-        put: operations["ApiV2RulesApplyRules"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/rules/sla": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** ShowSla */
-        get: operations["ApiV2RulesSlaShowSla"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/rules/versions/{version}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** ShowRuleVersion */
-        get: operations["ApiV2RulesVersionsShowRuleVersion"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/rules/check": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** CheckRules */
-        post: operations["ApiV2RulesCheckCheckRules"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/rules/test": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** TryRules */
-        post: operations["ApiV2RulesTestTryRules"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/subscriptions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** ListSubscriptions */
-        get: operations["ApiV2SubscriptionsListSubscriptions"];
-        /** Subscribe */
-        put: operations["ApiV2SubscriptionsSubscribe"];
-        post?: never;
-        /** Unsubscribe */
-        delete: operations["ApiV2SubscriptionsUnsubscribe"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/whatif": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** AskWhatif */
-        post: operations["ApiV2WhatifAskWhatif"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/task-order": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** AskTaskOrder */
-        post: operations["ApiV2TaskOrderAskTaskOrder"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/groups": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetGroup */
-        get: operations["ApiV2GroupsGetGroup"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/metadata": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** About */
-        get: operations["ApiV2MetadataAbout"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/metadata/{kind}/{namespace}/{name}/description": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /** Describe */
-        put: operations["ApiV2MetadataKindNamespaceDescriptionDescribe"];
-        post?: never;
-        /** Undescribe */
-        delete: operations["ApiV2MetadataKindNamespaceDescriptionUndescribe"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/metadata/{kind}/{namespace}/{name}/owners/{owner}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /** Own */
-        put: operations["ApiV2MetadataKindNamespaceOwnersOwn"];
-        post?: never;
-        /** Disown */
-        delete: operations["ApiV2MetadataKindNamespaceOwnersDisown"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/metadata/{kind}/{namespace}/{name}/tags/{tag}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /** Tag */
-        put: operations["ApiV2MetadataKindNamespaceTagsTag"];
-        post?: never;
-        /** Untag */
-        delete: operations["ApiV2MetadataKindNamespaceTagsUntag"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/metadata/{kind}/{namespace}/{name}/hidden": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /** Hide */
-        put: operations["ApiV2MetadataKindNamespaceHiddenHide"];
-        post?: never;
-        /** Unhide */
-        delete: operations["ApiV2MetadataKindNamespaceHiddenUnhide"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/metadata/{kind}/{namespace}/{name}/aliases/{alias_namespace}/{alias}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /** Link */
-        put: operations["ApiV2MetadataKindNamespaceAliasesAliasNamespaceLink"];
-        post?: never;
-        /** Unlink */
-        delete: operations["ApiV2MetadataKindNamespaceAliasesAliasNamespaceUnlink"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/metadata/edges": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /** DrawEdge */
-        put: operations["ApiV2MetadataEdgesDrawEdge"];
-        post?: never;
-        /** RemoveEdge */
-        delete: operations["ApiV2MetadataEdgesRemoveEdge"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/metadata/tags": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Tags */
-        get: operations["ApiV2MetadataTagsTags"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/metadata/tags/{tag}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetTag */
-        get: operations["ApiV2MetadataTagsGetTag"];
-        /** DefineTag */
-        put: operations["ApiV2MetadataTagsDefineTag"];
-        post?: never;
-        /** RemoveTag */
-        delete: operations["ApiV2MetadataTagsRemoveTag"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/metadata/namespaces/{namespace}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /** NameNamespace */
-        put: operations["ApiV2MetadataNamespacesNameNamespace"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/metadata/namespaces/{namespace}/hidden": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /** HideNamespace */
-        put: operations["ApiV2MetadataNamespacesHiddenHideNamespace"];
-        post?: never;
-        /** UnhideNamespace */
-        delete: operations["ApiV2MetadataNamespacesHiddenUnhideNamespace"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/metadata/sources/{source}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /** NameSource */
-        put: operations["ApiV2MetadataSourcesNameSource"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/changes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Changes */
-        get: operations["ApiV2ChangesChanges"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/views": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** ListViews */
-        get: operations["ApiV2ViewsListViews"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/views/{name}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /** SaveView */
-        put: operations["ApiV2ViewsNameSaveView"];
-        post?: never;
-        /** RemoveView */
-        delete: operations["ApiV2ViewsNameRemoveView"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/status": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Status */
-        get: operations["ApiV2StatusStatus"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/producers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** ProducerList */
-        get: operations["ApiV2ProducersProducerList"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/near-misses": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** NearMisses */
-        get: operations["ApiV2NearMissesNearMisses"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/identity/try": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** TryIdentity */
-        get: operations["ApiV2IdentityTryTryIdentity"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/events/stream": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** FollowStale */
-        get: operations["ApiV2EventsStreamFollowStale"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/datasets/{namespace}/{name}/facets": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** DatasetFacets */
-        get: operations["ApiV2DatasetsNamespaceFacetsDatasetFacets"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/jobs/{namespace}/{name}/facets": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** JobFacets */
-        get: operations["ApiV2JobsNamespaceFacetsJobFacets"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/datasets/{namespace}/{name}/versions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** DatasetVersions */
-        get: operations["ApiV2DatasetsNamespaceVersionsDatasetVersions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/datasets/{namespace}/{name}/versions/diff": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** DatasetVersionDiff */
-        get: operations["ApiV2DatasetsNamespaceVersionsDiffDatasetVersionDiff"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/datasets/{namespace}/{name}/versions/{version}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** DatasetVersion */
-        get: operations["ApiV2DatasetsNamespaceVersionsDatasetVersion"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/datasets/{namespace}/{name}/schema-history": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** DatasetSchemas */
-        get: operations["ApiV2DatasetsNamespaceSchemaHistoryDatasetSchemas"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/jobs/{namespace}/{name}/versions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** VersionsOfJob */
-        get: operations["ApiV2JobsNamespaceVersionsVersionsOfJob"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/datasets/{namespace}/{name}/freshness": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** DatasetHealth */
-        get: operations["ApiV2DatasetsNamespaceFreshnessDatasetHealth"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/freshness": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** FreshnessList */
-        get: operations["ApiV2FreshnessFreshnessList"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/jobs/{namespace}/{name}/durations": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** JobDurations */
-        get: operations["ApiV2JobsNamespaceDurationsJobDurations"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/slower": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Slower */
-        get: operations["ApiV2SlowerSlower"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/stale-lineage": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetStaleLineage */
-        get: operations["ApiV2StaleLineageGetStaleLineage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/update-log": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetUpdateLog */
-        get: operations["ApiV2UpdateLogGetUpdateLog"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/object-log": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** GetObjectLog */
-        get: operations["ApiV2ObjectLogGetObjectLog"];
+        /** GetBadge */
+        get: operations["ApiV2BadgeGetBadge"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2045,15 +435,15 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v2/receipts": {
+    "/api/v2/changes": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** ReceiptList */
-        get: operations["ApiV2ReceiptsReceiptList"];
+        /** Changes */
+        get: operations["ApiV2ChangesChanges"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2062,15 +452,15 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v2/receipts/{digest}": {
+    "/api/v2/conflicts": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Receipt */
-        get: operations["ApiV2ReceiptsDigestReceipt"];
+        /** GetConflicts */
+        get: operations["ApiV2ConflictsGetConflicts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2132,7 +522,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v2/connectors/{name}/test": {
+    "/api/v2/connectors/{name}/pause": {
         parameters: {
             query?: never;
             header?: never;
@@ -2141,8 +531,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** TestConnector */
-        post: operations["ApiV2ConnectorsNameTestTestConnector"];
+        /** PauseConnector */
+        post: operations["ApiV2ConnectorsNamePausePauseConnector"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2183,7 +573,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v2/connectors/{name}/pause": {
+    "/api/v2/connectors/{name}/test": {
         parameters: {
             query?: never;
             header?: never;
@@ -2192,23 +582,23 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** PauseConnector */
-        post: operations["ApiV2ConnectorsNamePausePauseConnector"];
+        /** TestConnector */
+        post: operations["ApiV2ConnectorsNameTestTestConnector"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v2/admin/audit": {
+    "/api/v2/correlation/{id}": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** AuditLog */
-        get: operations["ApiV2AdminAuditAuditLog"];
+        /** GetCorrelation */
+        get: operations["ApiV2CorrelationIdGetCorrelation"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2217,86 +607,15 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v2/admin/log": {
+    "/api/v2/cost": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** EventLog */
-        get: operations["ApiV2AdminLogEventLog"];
-        put?: never;
-        /** TakeIn */
-        post: operations["ApiV2AdminLogTakeIn"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/admin/keys": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** ListKeys */
-        get: operations["ApiV2AdminKeysListKeys"];
-        put?: never;
-        /** CreateKey */
-        post: operations["ApiV2AdminKeysCreateKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/admin/keys/{key}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /** RevokeKey */
-        delete: operations["ApiV2AdminKeysRevokeKey"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/admin/identity": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** IdentityRules */
-        get: operations["ApiV2AdminIdentityIdentityRules"];
-        /** SetIdentityRules */
-        put: operations["ApiV2AdminIdentitySetIdentityRules"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/admin/dead-letters": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** ListDeadLetters */
-        get: operations["ApiV2AdminDeadLettersListDeadLetters"];
+        /** GetCost */
+        get: operations["ApiV2CostGetCost"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2305,15 +624,15 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v2/admin/dead-letters/{letter}": {
+    "/api/v2/coverage": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** GetDeadLetter */
-        get: operations["ApiV2AdminDeadLettersGetDeadLetter"];
+        /** GetCoverage */
+        get: operations["ApiV2CoverageGetCoverage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2322,222 +641,1886 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v2/admin/dead-letters/replay": {
+    "/api/v2/dashboards": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get?: never;
-        put?: never;
-        /** ReplayDeadLetters */
-        post: operations["ApiV2AdminDeadLettersReplayReplayDeadLetters"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/admin/dead-letters/discard": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** DiscardDeadLetters */
-        post: operations["ApiV2AdminDeadLettersDiscardDiscardDeadLetters"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/admin/listeners": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** ListListeners */
-        get: operations["ApiV2AdminListenersListListeners"];
-        put?: never;
-        /** AddListener */
-        post: operations["ApiV2AdminListenersAddListener"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/admin/listeners/{name}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** ShowListener */
-        get: operations["ApiV2AdminListenersNameShowListener"];
+        /** ListDashboards */
+        get: operations["ApiV2DashboardsListDashboards"];
         put?: never;
         post?: never;
-        /** RemoveListener */
-        delete: operations["ApiV2AdminListenersNameRemoveListener"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/admin/listeners/{name}/pause": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** PauseListener */
-        post: operations["ApiV2AdminListenersNamePausePauseListener"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v2/admin/listeners/{name}/resume": {
+    "/api/v2/datasets": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get?: never;
-        put?: never;
-        /** ResumeListener */
-        post: operations["ApiV2AdminListenersNameResumeResumeListener"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/admin/listeners/{name}/replay": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** ReplayListener */
-        post: operations["ApiV2AdminListenersNameReplayReplayListener"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/admin/listeners/{name}/secret": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** RotateSecret */
-        post: operations["ApiV2AdminListenersNameSecretRotateSecret"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/admin/listeners/{name}/test": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** TestListener */
-        post: operations["ApiV2AdminListenersNameTestTestListener"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/admin/alert-channels": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** ListChannels */
-        get: operations["ApiV2AdminAlertChannelsListChannels"];
-        put?: never;
-        /** AddChannel */
-        post: operations["ApiV2AdminAlertChannelsAddChannel"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/admin/alert-channels/{name}/test": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** TestChannel */
-        post: operations["ApiV2AdminAlertChannelsNameTestTestChannel"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v2/admin/alert-channels/{name}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
+        /** Datasets */
+        get: operations["ApiV2DatasetsDatasets"];
         put?: never;
         post?: never;
-        /** RemoveChannel */
-        delete: operations["ApiV2AdminAlertChannelsNameRemoveChannel"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/auth/me": {
+    "/api/v2/datasets/{namespace}/{name}": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Me */
-        get: operations["AuthMeMe"];
+        /** Dataset */
+        get: operations["ApiV2DatasetsNamespaceDataset"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/datasets/{namespace}/{name}/facets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** DatasetFacets */
+        get: operations["ApiV2DatasetsNamespaceFacetsDatasetFacets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/datasets/{namespace}/{name}/freshness": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** DatasetHealth */
+        get: operations["ApiV2DatasetsNamespaceFreshnessDatasetHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/datasets/{namespace}/{name}/schema-history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** DatasetSchemas */
+        get: operations["ApiV2DatasetsNamespaceSchemaHistoryDatasetSchemas"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/datasets/{namespace}/{name}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** DatasetVersions */
+        get: operations["ApiV2DatasetsNamespaceVersionsDatasetVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/datasets/{namespace}/{name}/versions/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** DatasetVersionDiff */
+        get: operations["ApiV2DatasetsNamespaceVersionsDiffDatasetVersionDiff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/datasets/{namespace}/{name}/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** DatasetVersion */
+        get: operations["ApiV2DatasetsNamespaceVersionsDatasetVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/entities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ListEntities */
+        get: operations["ApiV2EntitiesListEntities"];
+        put?: never;
+        /** ApplyEntities */
+        post: operations["ApiV2EntitiesApplyEntities"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/entities/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetEntity */
+        get: operations["ApiV2EntitiesNameGetEntity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/entities/{name}/drift": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** PostDrift */
+        post: operations["ApiV2EntitiesNameDriftPostDrift"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/entities/{name}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetEntityHistory */
+        get: operations["ApiV2EntitiesNameHistoryGetEntityHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/entities/{name}/instances/at": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** PostInstancesAt */
+        post: operations["ApiV2EntitiesNameInstancesAtPostInstancesAt"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/entities/{name}/instances/{instance}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetInstance */
+        get: operations["ApiV2EntitiesNameInstancesGetInstance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/entities/{name}/periods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetPeriods */
+        get: operations["ApiV2EntitiesNamePeriodsGetPeriods"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/entities/{name}/readiness": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetReadiness */
+        get: operations["ApiV2EntitiesNameReadinessGetReadiness"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/entities/{name}/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetStatus */
+        get: operations["ApiV2EntitiesNameStatusGetStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/entities/{name}/suspects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetSuspects */
+        get: operations["ApiV2EntitiesNameSuspectsGetSuspects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/entity-contradictions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetContradictions */
+        get: operations["ApiV2EntityContradictionsGetContradictions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/entity-drafts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetEntityDrafts */
+        get: operations["ApiV2EntityDraftsGetEntityDrafts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/entity-graph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetEntityGraph */
+        get: operations["ApiV2EntityGraphGetEntityGraph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/events/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** FollowStale */
+        get: operations["ApiV2EventsStreamFollowStale"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/freshness": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** FreshnessList */
+        get: operations["ApiV2FreshnessFreshnessList"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetGroup */
+        get: operations["ApiV2GroupsGetGroup"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/identity/try": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** TryIdentity */
+        get: operations["ApiV2IdentityTryTryIdentity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/impact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** GetImpact */
+        post: operations["ApiV2ImpactGetImpact"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/imports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetImports */
+        get: operations["ApiV2ImportsGetImports"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/incidents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ListIncidents */
+        get: operations["ApiV2IncidentsListIncidents"];
+        put?: never;
+        /** OpenIncident */
+        post: operations["ApiV2IncidentsOpenIncident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/incidents/{incident}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetIncident */
+        get: operations["ApiV2IncidentsGetIncident"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/incidents/{incident}/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** ConfirmInstances */
+        post: operations["ApiV2IncidentsConfirmConfirmInstances"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/incidents/{incident}/fix": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** FixIncident */
+        post: operations["ApiV2IncidentsFixFixIncident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/incidents/{incident}/retract": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** RetractIncident */
+        post: operations["ApiV2IncidentsRetractRetractIncident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/instances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** FollowInstances */
+        get: operations["ApiV2InstancesFollowInstances"];
+        put?: never;
+        /** ReportInstances */
+        post: operations["ApiV2InstancesReportInstances"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Jobs */
+        get: operations["ApiV2JobsJobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/jobs/{namespace}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Job */
+        get: operations["ApiV2JobsNamespaceJob"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/jobs/{namespace}/{name}/durations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** JobDurations */
+        get: operations["ApiV2JobsNamespaceDurationsJobDurations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/jobs/{namespace}/{name}/facets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** JobFacets */
+        get: operations["ApiV2JobsNamespaceFacetsJobFacets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/jobs/{namespace}/{name}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** VersionsOfJob */
+        get: operations["ApiV2JobsNamespaceVersionsVersionsOfJob"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/lineage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetLineage */
+        get: operations["ApiV2LineageGetLineage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/lineage/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetLineageDiff */
+        get: operations["ApiV2LineageDiffGetLineageDiff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/metadata": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** About */
+        get: operations["ApiV2MetadataAbout"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/metadata/edges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** DrawEdge */
+        put: operations["ApiV2MetadataEdgesDrawEdge"];
+        post?: never;
+        /** RemoveEdge */
+        delete: operations["ApiV2MetadataEdgesRemoveEdge"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/metadata/namespaces/{namespace}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** NameNamespace */
+        put: operations["ApiV2MetadataNamespacesNameNamespace"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/metadata/namespaces/{namespace}/hidden": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** HideNamespace */
+        put: operations["ApiV2MetadataNamespacesHiddenHideNamespace"];
+        post?: never;
+        /** UnhideNamespace */
+        delete: operations["ApiV2MetadataNamespacesHiddenUnhideNamespace"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/metadata/sources/{source}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** NameSource */
+        put: operations["ApiV2MetadataSourcesNameSource"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/metadata/tags": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tags */
+        get: operations["ApiV2MetadataTagsTags"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/metadata/tags/{tag}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetTag */
+        get: operations["ApiV2MetadataTagsGetTag"];
+        /** DefineTag */
+        put: operations["ApiV2MetadataTagsDefineTag"];
+        post?: never;
+        /** RemoveTag */
+        delete: operations["ApiV2MetadataTagsRemoveTag"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/metadata/{kind}/{namespace}/{name}/aliases/{alias_namespace}/{alias}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Link */
+        put: operations["ApiV2MetadataKindNamespaceAliasesAliasNamespaceLink"];
+        post?: never;
+        /** Unlink */
+        delete: operations["ApiV2MetadataKindNamespaceAliasesAliasNamespaceUnlink"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/metadata/{kind}/{namespace}/{name}/description": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Describe */
+        put: operations["ApiV2MetadataKindNamespaceDescriptionDescribe"];
+        post?: never;
+        /** Undescribe */
+        delete: operations["ApiV2MetadataKindNamespaceDescriptionUndescribe"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/metadata/{kind}/{namespace}/{name}/hidden": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Hide */
+        put: operations["ApiV2MetadataKindNamespaceHiddenHide"];
+        post?: never;
+        /** Unhide */
+        delete: operations["ApiV2MetadataKindNamespaceHiddenUnhide"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/metadata/{kind}/{namespace}/{name}/owners/{owner}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Own */
+        put: operations["ApiV2MetadataKindNamespaceOwnersOwn"];
+        post?: never;
+        /** Disown */
+        delete: operations["ApiV2MetadataKindNamespaceOwnersDisown"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/metadata/{kind}/{namespace}/{name}/tags/{tag}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Tag */
+        put: operations["ApiV2MetadataKindNamespaceTagsTag"];
+        post?: never;
+        /** Untag */
+        delete: operations["ApiV2MetadataKindNamespaceTagsUntag"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/near-misses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** NearMisses */
+        get: operations["ApiV2NearMissesNearMisses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/object-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetObjectLog */
+        get: operations["ApiV2ObjectLogGetObjectLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/objects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetObject */
+        get: operations["ApiV2ObjectsGetObject"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/open-incident": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetOpenIncident */
+        get: operations["ApiV2OpenIncidentGetOpenIncident"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/open-incidents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ListOpenIncidents */
+        get: operations["ApiV2OpenIncidentsListOpenIncidents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetOverview */
+        get: operations["ApiV2OverviewGetOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/paths": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetPaths */
+        get: operations["ApiV2PathsGetPaths"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/perspectives": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetPerspectives */
+        get: operations["ApiV2PerspectivesGetPerspectives"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/plan-workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** RegisterWorker */
+        post: operations["ApiV2PlanWorkersRegisterWorker"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ListPlans */
+        get: operations["ApiV2PlansListPlans"];
+        put?: never;
+        /** MakePlan */
+        post: operations["ApiV2PlansMakePlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/plans/{plan}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetPlan */
+        get: operations["ApiV2PlansGetPlan"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/plans/{plan}/apply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** ApplyPlan */
+        post: operations["ApiV2PlansApplyApplyPlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/plans/{plan}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** CancelPlan */
+        post: operations["ApiV2PlansCancelCancelPlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/plans/{plan}/items/{number}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** EndItem */
+        post: operations["ApiV2PlansItemsNumberEndEndItem"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/plans/{plan}/items/{number}/renew": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** RenewItem */
+        post: operations["ApiV2PlansItemsNumberRenewRenewItem"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/plans/{plan}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** PausePlan */
+        post: operations["ApiV2PlansPausePausePlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/plans/{plan}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** ResumePlan */
+        post: operations["ApiV2PlansResumeResumePlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/plans/{plan}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** RetryPlan */
+        post: operations["ApiV2PlansRetryRetryPlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/plans/{plan}/take": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** TakeItems */
+        post: operations["ApiV2PlansTakeTakeItems"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/privacy/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** CheckPolicies */
+        post: operations["ApiV2PrivacyCheckCheckPolicies"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/privacy/deletion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** PlanDeletion */
+        post: operations["ApiV2PrivacyDeletionPlanDeletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/privacy/policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ShowPolicies */
+        get: operations["ApiV2PrivacyPoliciesShowPolicies"];
+        /** ApplyPolicies */
+        put: operations["ApiV2PrivacyPoliciesApplyPolicies"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/privacy/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** VerifyDeletion */
+        post: operations["ApiV2PrivacyVerifyVerifyDeletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/privacy/where": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** FindTagged */
+        get: operations["ApiV2PrivacyWhereFindTagged"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/producers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ProducerList */
+        get: operations["ApiV2ProducersProducerList"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/pruning": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetPruning */
+        get: operations["ApiV2PruningGetPruning"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/quality": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetQuality */
+        get: operations["ApiV2QualityGetQuality"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/readiness": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** PostReadiness */
+        post: operations["ApiV2ReadinessPostReadiness"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/receipts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ReceiptList */
+        get: operations["ApiV2ReceiptsReceiptList"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/receipts/{digest}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Receipt */
+        get: operations["ApiV2ReceiptsDigestReceipt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/recurrence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetRecurrence */
+        get: operations["ApiV2RecurrenceGetRecurrence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/repair": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** RepairBadRun */
+        post: operations["ApiV2RepairRepairBadRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Resolve */
+        get: operations["ApiV2ResolveResolve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ShowRules */
+        get: operations["ApiV2RulesShowRules"];
+        /** ApplyRules */
+        put: operations["ApiV2RulesApplyRules"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/rules/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** CheckRules */
+        post: operations["ApiV2RulesCheckCheckRules"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/rules/sla": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ShowSla */
+        get: operations["ApiV2RulesSlaShowSla"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/rules/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** TryRules */
+        post: operations["ApiV2RulesTestTryRules"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/rules/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ShowRuleVersion */
+        get: operations["ApiV2RulesVersionsShowRuleVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** RunList */
+        get: operations["ApiV2RunsRunList"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/runs/{before}/diff/{after}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetRunDifference */
+        get: operations["ApiV2RunsBeforeDiffAfterGetRunDifference"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/runs/{run_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Run */
+        get: operations["ApiV2RunsRunIdRun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/runs/{run_id}/lineage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetRunLineage */
+        get: operations["ApiV2RunsRunIdLineageGetRunLineage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetSearch */
+        get: operations["ApiV2SearchGetSearch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/slower": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Slower */
+        get: operations["ApiV2SlowerSlower"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetSources */
+        get: operations["ApiV2SourcesGetSources"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/stale-lineage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetStaleLineage */
+        get: operations["ApiV2StaleLineageGetStaleLineage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Status */
+        get: operations["ApiV2StatusStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ListSubscriptions */
+        get: operations["ApiV2SubscriptionsListSubscriptions"];
+        /** Subscribe */
+        put: operations["ApiV2SubscriptionsSubscribe"];
+        post?: never;
+        /** Unsubscribe */
+        delete: operations["ApiV2SubscriptionsUnsubscribe"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/task-order": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** AskTaskOrder */
+        post: operations["ApiV2TaskOrderAskTaskOrder"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/update-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetUpdateLog */
+        get: operations["ApiV2UpdateLogGetUpdateLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetUsage */
+        get: operations["ApiV2UsageGetUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/verdicts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** CallFine */
+        post: operations["ApiV2VerdictsCallFine"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** ListViews */
+        get: operations["ApiV2ViewsListViews"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/views/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** SaveView */
+        put: operations["ApiV2ViewsNameSaveView"];
+        post?: never;
+        /** RemoveView */
+        delete: operations["ApiV2ViewsNameRemoveView"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/whatif": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** AskWhatif */
+        post: operations["ApiV2WhatifAskWhatif"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/why": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetWhy */
+        get: operations["ApiV2WhyGetWhy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/why/failing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** GetFailing */
+        get: operations["ApiV2WhyFailingGetFailing"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2557,6 +2540,23 @@ export interface paths {
         put?: never;
         /** SignInWithKey */
         post: operations["AuthKeySignInWithKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Me */
+        get: operations["AuthMeMe"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -7633,46 +7633,9 @@ export type Problem = components['schemas']['Problem'];
 export type MarquezError = components['schemas']['MarquezError'];
 export type $defs = Record<string, never>;
 export interface operations {
-    ApiV2LineageGetLineage: {
+    ApiV2AdminAlertChannelsListChannels: {
         parameters: {
-            query: {
-                /** @description A dataset, job, column, run, version, instance or item, by its id or name, or a file's fingerprint. */
-                node: string;
-                direction?: string;
-                /** @description From 0 to 100; of runs, versions, items and instances, to 100,000. */
-                depth?: number;
-                columns?: boolean;
-                field?: string | null;
-                max_nodes?: number;
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-                /** @description Only the shortest ways to this. */
-                to?: string | null;
-                /** @description What may have made a run, version or instance wrong. */
-                wrong?: boolean;
-                /** @description Repeatable; one match is enough. */
-                namespace?: string[] | null;
-                /** @description Repeatable; one match is enough. */
-                tag?: string[] | null;
-                type?: string | null;
-                job_type?: string | null;
-                state?: string | null;
-                origin?: string | null;
-                /** @description ISO 8601; without a zone, UTC. */
-                since?: string | null;
-                collapse?: string;
-                group?: string | null;
-                /** @description Repeatable; one match is enough. */
-                hide?: string[] | null;
-                /** @description Repeatable; one match is enough. */
-                platform?: string[] | null;
-                /** @description Repeatable; one match is enough. */
-                owner?: string[] | null;
-                /** @description Draw more than so many nodes that are alike as one; 0: never. Not with a filter. */
-                bundle?: number;
-                /** @description Bundles whose members are nodes of their own. */
-                opened?: string[] | null;
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;
@@ -7685,28 +7648,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["View"];
+                    "application/json": components["schemas"]["Channels"];
                 };
             };
         };
     };
-    ApiV2LineageDiffGetLineageDiff: {
+    ApiV2AdminAlertChannelsAddChannel: {
         parameters: {
-            query: {
-                /** @description ISO 8601; without a zone, UTC. */
-                from: string;
-                /** @description Default: now. */
-                to?: string | null;
-                node?: string | null;
-                namespace?: string | null;
-                direction?: string;
-                /** @description From 0 to 100. */
-                depth?: number;
-                columns?: boolean;
-                max_nodes?: number;
-            };
+            query?: never;
             header?: never;
             path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChannelRequest"];
+            };
+        };
+        responses: {
+            /** @description Document created, URL follows */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddedChannel"];
+                };
+            };
+        };
+    };
+    ApiV2AdminAlertChannelsNameRemoveChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The channel's name. */
+                name: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -7717,26 +7695,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GraphDifference"];
+                    "application/json": components["schemas"]["Channels"];
                 };
             };
         };
     };
-    ApiV2PathsGetPaths: {
+    ApiV2AdminAlertChannelsNameTestTestChannel: {
         parameters: {
-            query: {
-                from: string;
-                to: string;
-                from_field?: string | null;
-                to_field?: string | null;
-                direction?: string;
-                limit?: number;
-                max_length?: number;
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-            };
+            query?: never;
             header?: never;
-            path?: never;
+            path: {
+                /** @description The channel's name. */
+                name: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -7747,508 +7718,467 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Paths"];
+                    "application/json": components["schemas"]["PingedChannel"];
                 };
             };
         };
     };
-    ApiV2ConflictsGetConflicts: {
+    ApiV2AdminAuditAuditLog: {
         parameters: {
             query?: {
-                node?: string | null;
-                namespace?: string | null;
-                kind?: string | null;
+                actor?: string | null;
+                target?: string | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                since?: string | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                until?: string | null;
                 limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+        };
+    };
+    ApiV2AdminDeadLettersListDeadLetters: {
+        parameters: {
+            query?: {
+                /** @description 1…1000. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetters"];
+                };
+            };
+        };
+    };
+    ApiV2AdminDeadLettersDiscardDiscardDeadLetters: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChosenLetters"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LetterOutcomes"];
+                };
+            };
+        };
+    };
+    ApiV2AdminDeadLettersReplayReplayDeadLetters: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChosenLetters"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LetterOutcomes"];
+                };
+            };
+        };
+    };
+    ApiV2AdminDeadLettersGetDeadLetter: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                letter: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetterDetail"];
+                };
+            };
+        };
+    };
+    ApiV2AdminIdentityIdentityRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["people_identity_Rules"];
+                };
+            };
+        };
+    };
+    ApiV2AdminIdentitySetIdentityRules: {
+        parameters: {
+            query?: {
+                /** @description Return what would move without changing anything. */
+                dry_run?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedRules"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredRules"];
+                };
+            };
+        };
+    };
+    ApiV2AdminKeysListKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKeys"];
+                };
+            };
+        };
+    };
+    ApiV2AdminKeysCreateKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedKey"];
+            };
+        };
+        responses: {
+            /** @description Document created, URL follows */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewKey"];
+                };
+            };
+        };
+    };
+    ApiV2AdminKeysRevokeKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or name. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+        };
+    };
+    ApiV2AdminListenersListListeners: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListenerList"];
+                };
+            };
+        };
+    };
+    ApiV2AdminListenersAddListener: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ListenerRequest"];
+            };
+        };
+        responses: {
+            /** @description Document created, URL follows */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Added"];
+                };
+            };
+        };
+    };
+    ApiV2AdminListenersNameShowListener: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The listener's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneListener"];
+                };
+            };
+        };
+    };
+    ApiV2AdminListenersNameRemoveListener: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The listener's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneListener"];
+                };
+            };
+        };
+    };
+    ApiV2AdminListenersNamePausePauseListener: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The listener's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneListener"];
+                };
+            };
+        };
+    };
+    ApiV2AdminListenersNameReplayReplayListener: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The listener's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedReplay"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneListener"];
+                };
+            };
+        };
+    };
+    ApiV2AdminListenersNameResumeResumeListener: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The listener's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneListener"];
+                };
+            };
+        };
+    };
+    ApiV2AdminListenersNameSecretRotateSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The listener's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedSecret"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Added"];
+                };
+            };
+        };
+    };
+    ApiV2AdminListenersNameTestTestListener: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The listener's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PingResult"];
+                };
+            };
+        };
+    };
+    ApiV2AdminLogEventLog: {
+        parameters: {
+            query?: {
+                /** @description A number of arrival, or `next`. */
                 after?: string | null;
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Conflicts"];
-                };
-            };
-        };
-    };
-    ApiV2PerspectivesGetPerspectives: {
-        parameters: {
-            query?: {
-                namespace?: string | null;
-                perspective?: string | null;
-                /** @description Repeatable; one match is enough. */
-                disagreement?: string[] | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Perspectives"];
-                };
-            };
-        };
-    };
-    ApiV2SourcesGetSources: {
-        parameters: {
-            query?: {
-                namespace?: string | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["lineage_sources_Sources"];
-                };
-            };
-        };
-    };
-    ApiV2SearchGetSearch: {
-        parameters: {
-            query: {
-                q: string;
-                type?: string | null;
-                namespace?: string | null;
-                tag?: string | null;
-                owner?: string | null;
-                platform?: string | null;
-                /** @description Also jobs that are one statement of the job above them. */
-                children?: boolean;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ScheduledResult"];
-                };
-            };
-        };
-    };
-    ApiV2ResolveResolve: {
-        parameters: {
-            query: {
-                name: string;
-                type?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Resolution"];
-                };
-            };
-        };
-    };
-    ApiV2ObjectsGetObject: {
-        parameters: {
-            query: {
-                text: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["FoundObjects"];
-                };
-            };
-        };
-    };
-    ApiV2DashboardsListDashboards: {
-        parameters: {
-            query?: {
-                q?: string | null;
-                tool?: string | null;
-                shows?: string | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DashboardList"];
-                };
-            };
-        };
-    };
-    ApiV2DatasetsDatasets: {
-        parameters: {
-            query?: {
-                namespace?: string | null;
-                q?: string | null;
-                platform?: string | null;
-                tag?: string | null;
-                owner?: string | null;
-                trait?: string | null;
-                sort?: string;
-                order?: string | null;
-                facets?: boolean;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["lineage_catalog_Datasets"];
-                };
-            };
-        };
-    };
-    ApiV2JobsJobs: {
-        parameters: {
-            query?: {
-                namespace?: string | null;
-                q?: string | null;
-                tag?: string | null;
-                owner?: string | null;
-                trait?: string | null;
-                /** @description A job's id: the jobs below it. `none`: jobs without a parent. */
-                parent?: string | null;
-                /** @description Also jobs that are one statement of the job above them. */
-                children?: boolean;
-                sort?: string;
-                order?: string | null;
-                facets?: boolean;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["lineage_catalog_Jobs"];
-                };
-            };
-        };
-    };
-    ApiV2DatasetsNamespaceDataset: {
-        parameters: {
-            query?: {
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                namespace: string;
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ScheduledDataset"];
-                };
-            };
-        };
-    };
-    ApiV2JobsNamespaceJob: {
-        parameters: {
-            query?: {
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                namespace: string;
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["lineage_catalog_Job"];
-                };
-            };
-        };
-    };
-    ApiV2RunsRunList: {
-        parameters: {
-            query?: {
-                job?: string | null;
-                state?: string | null;
-                /** @description A run's id: the runs below it. `none`: runs that are part of no other. */
-                parent?: string | null;
-                stalled?: boolean;
-                label?: string | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Runs"];
-                };
-            };
-        };
-    };
-    ApiV2RunsRunIdRun: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                run_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RunDetail"];
-                };
-            };
-        };
-    };
-    ApiV2RunsRunIdLineageGetRunLineage: {
-        parameters: {
-            query?: {
-                direction?: string;
-                /** @description From 0 to 100. */
-                depth?: number;
-                max_nodes?: number;
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                run_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RunLineage"];
-                };
-            };
-        };
-    };
-    ApiV2RunsBeforeDiffAfterGetRunDifference: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                before: string;
-                /** @description Percent-encoded whole. */
-                after: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RunDifference"];
-                };
-            };
-        };
-    };
-    ApiV2WhyGetWhy: {
-        parameters: {
-            query?: {
-                job?: string | null;
-                run?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Why"];
-                };
-            };
-        };
-    };
-    ApiV2WhyFailingGetFailing: {
-        parameters: {
-            query?: {
-                /** @description ISO 8601; without a zone, UTC. */
-                since?: string | null;
-                /** @description ISO 8601; without a zone, UTC. */
-                until?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Failing"];
-                };
-            };
-        };
-    };
-    ApiV2CorrelationIdGetCorrelation: {
-        parameters: {
-            query?: {
-                direction?: string;
-                /** @description A number, or `all`. Default: as far as the table reaches. */
-                depth?: string | null;
-                max_nodes?: number;
-                format?: string;
-                /** @description Mermaid: fold similar nodes when there are more than this many. */
-                fan?: number;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Correlation"];
-                    "text/plain": string;
-                };
-            };
-        };
-    };
-    ApiV2ImportsGetImports: {
-        parameters: {
-            query: {
-                fingerprint: string;
-                namespace?: string | null;
-                job?: string | null;
+                /** @description The last number of arrival. */
+                upto?: number | null;
                 limit?: number;
             };
             header?: never;
@@ -8263,489 +8193,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Imports"];
+                    "application/json": components["schemas"]["LogPage"];
                 };
             };
         };
     };
-    ApiV2CoverageGetCoverage: {
-        parameters: {
-            query?: {
-                namespace?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Coverage"];
-                };
-            };
-        };
-    };
-    ApiV2UsageGetUsage: {
-        parameters: {
-            query?: {
-                node?: string | null;
-                namespace?: string | null;
-                /** @description Repeatable; one match is enough. */
-                status?: string[] | null;
-                actor_kind?: string | null;
-                /** @description ISO 8601; without a zone, UTC. */
-                unread_since?: string | null;
-                sort?: string | null;
-                order?: string | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Usage"];
-                };
-            };
-        };
-    };
-    ApiV2CostGetCost: {
-        parameters: {
-            query?: {
-                grain?: string;
-                node?: string | null;
-                namespace?: string | null;
-                tool?: string | null;
-                actor_kind?: string | null;
-                sort?: string | null;
-                order?: string | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["answer_usage_cost_Cost"];
-                };
-            };
-        };
-    };
-    ApiV2RecurrenceGetRecurrence: {
-        parameters: {
-            query?: {
-                node?: string | null;
-                namespace?: string | null;
-                /** @description Repeatable; one match is enough. */
-                class?: string[] | null;
-                missing?: boolean;
-                sort?: string | null;
-                order?: string | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Recurrence"];
-                };
-            };
-        };
-    };
-    ApiV2PruningGetPruning: {
-        parameters: {
-            query?: {
-                namespace?: string | null;
-                /** @description Up to this wave. */
-                last_wave?: number | null;
-                /** @description From 0 to 1. */
-                min_confidence?: number;
-                sort?: string | null;
-                order?: string | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Pruning"];
-                };
-            };
-        };
-    };
-    ApiV2QualityGetQuality: {
-        parameters: {
-            query?: {
-                namespace?: string | null;
-                dialect?: string | null;
-                /** @description ISO 8601, as in 2026-11-20. */
-                since?: string | null;
-                /** @description ISO 8601, as in 2026-11-20. */
-                until?: string | null;
-                /** @description By how much coverage may fall, from 0 to 1. */
-                drop?: number;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["usage_quality_Quality"];
-                };
-            };
-        };
-    };
-    ApiV2EntitiesListEntities: {
-        parameters: {
-            query?: {
-                tag?: string | null;
-                text?: string | null;
-                produced_by?: string | null;
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["EntityList"];
-                };
-            };
-        };
-    };
-    ApiV2EntitiesApplyEntities: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Files"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AppliedEntities"];
-                };
-            };
-        };
-    };
-    ApiV2EntityContradictionsGetContradictions: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Contradictions"];
-                };
-            };
-        };
-    };
-    ApiV2EntitiesNameGetEntity: {
-        parameters: {
-            query?: {
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OneEntity"];
-                };
-            };
-        };
-    };
-    ApiV2EntitiesNameHistoryGetEntityHistory: {
-        parameters: {
-            query?: {
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["History"];
-                };
-            };
-        };
-    };
-    ApiV2EntitiesNameStatusGetStatus: {
-        parameters: {
-            query?: {
-                /** @description `2024-03-10`, `2024-03-01..2024-03-31`, `2024-03`. Repeatable. */
-                instances?: string[] | null;
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["status_instances_Status"];
-                };
-            };
-        };
-    };
-    ApiV2EntitiesNameInstancesGetInstance: {
-        parameters: {
-            query?: {
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                name: string;
-                /** @description Percent-encoded whole. */
-                instance: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Instance"];
-                };
-            };
-        };
-    };
-    ApiV2EntitiesNamePeriodsGetPeriods: {
-        parameters: {
-            query?: {
-                /** @description `2024-03-10`, `2024-03-01..2024-03-31`, `2024-03`. Repeatable. */
-                instances?: string[] | null;
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Periods"];
-                };
-            };
-        };
-    };
-    ApiV2EntitiesNameInstancesAtPostInstancesAt: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Texts"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InstancesAt"];
-                };
-            };
-        };
-    };
-    ApiV2EntitiesNameDriftPostDrift: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Stored"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DriftAnswer"];
-                };
-            };
-        };
-    };
-    ApiV2EntitiesNameReadinessGetReadiness: {
-        parameters: {
-            query?: {
-                /** @description `2024-03-10`, `2024-03-01..2024-03-31`, `2024-03`. Repeatable. */
-                instances?: string[] | null;
-                /** @description ISO 8601; without a zone, UTC. */
-                start?: string | null;
-                /** @description ISO 8601; without a zone, UTC. */
-                end?: string | null;
-                state?: string | null;
-                /** @description Seconds to wait until all are ready. */
-                wait?: number;
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Ready"];
-                };
-            };
-        };
-    };
-    ApiV2ReadinessPostReadiness: {
+    ApiV2AdminLogTakeIn: {
         parameters: {
             query?: never;
             header?: never;
@@ -8754,7 +8207,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AskedMany"];
+                "application/json": components["schemas"]["WantedEvents"];
             };
         };
         responses: {
@@ -8764,933 +8217,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Ready"];
-                };
-            };
-        };
-    };
-    ApiV2EntitiesNameSuspectsGetSuspects: {
-        parameters: {
-            query?: {
-                /** @description `2024-03-10`, `2024-03-01..2024-03-31`, `2024-03`. Repeatable. */
-                instances?: string[] | null;
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["status_suspects_Suspects"];
-                };
-            };
-        };
-    };
-    ApiV2InstancesFollowInstances: {
-        parameters: {
-            query?: {
-                /** @description The last seq that you have. */
-                since?: number;
-                /** @description Repeatable; one match is enough. */
-                entity?: string[] | null;
-                /** @description Seconds to wait until all are ready. */
-                wait?: number;
-                limit?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["StatusLog"];
-                };
-            };
-        };
-    };
-    ApiV2InstancesReportInstances: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: {
-                /** @description The call's id. Sent again with it, a call records each report once. */
-                "Idempotency-Key"?: string | null;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Reports"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["status_reports_Recorded"];
-                };
-            };
-        };
-    };
-    ApiV2EntityGraphGetEntityGraph: {
-        parameters: {
-            query?: {
-                entity?: string | null;
-                /** @description upstream, downstream or both. */
-                direction?: string;
-                /** @description From 0 to 100. */
-                depth?: number;
-                tag?: string | null;
-                group?: string | null;
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-                max_nodes?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["EntityGraph"];
-                };
-            };
-        };
-    };
-    ApiV2OpenIncidentsListOpenIncidents: {
-        parameters: {
-            query?: {
-                /** @description wrong, policy, failed, doubted, late or stalled. */
-                kind?: string | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OpenIncidents"];
-                };
-            };
-        };
-    };
-    ApiV2OpenIncidentGetOpenIncident: {
-        parameters: {
-            query: {
-                /** @description An id of `/api/v2/open-incidents`, such as `job:ns:load` or a UUID. */
-                id: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["IncidentDetail"];
-                };
-            };
-        };
-    };
-    ApiV2OverviewGetOverview: {
-        parameters: {
-            query?: {
-                /** @description List at most this many of each. */
-                limit?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Overview"];
-                };
-            };
-        };
-    };
-    ApiV2IncidentsListIncidents: {
-        parameters: {
-            query?: {
-                /** @description open, fixed or retracted. */
-                state?: string | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["IncidentList"];
-                };
-            };
-        };
-    };
-    ApiV2IncidentsOpenIncident: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewIncident"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OpenedIncident"];
-                };
-            };
-        };
-    };
-    ApiV2VerdictsCallFine: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["FineVerdict"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["FineVersions"];
-                };
-            };
-        };
-    };
-    ApiV2IncidentsGetIncident: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The incident's id. */
-                incident: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OneIncident"];
-                };
-            };
-        };
-    };
-    ApiV2IncidentsFixFixIncident: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description The incident's id. */
-                incident: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Fix"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Settled"];
-                };
-            };
-        };
-    };
-    ApiV2IncidentsRetractRetractIncident: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description The incident's id. */
-                incident: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Note"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Settled"];
-                };
-            };
-        };
-    };
-    ApiV2IncidentsConfirmConfirmInstances: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description The incident's id. */
-                incident: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Confirmation"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Settled"];
-                };
-            };
-        };
-    };
-    ApiV2EntityDraftsGetEntityDrafts: {
-        parameters: {
-            query?: {
-                namespace?: string | null;
-                node?: string | null;
-                /** @description From 0 to 100. */
-                depth?: number;
-                /** @description Most datasets to look at, by name. */
-                limit?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["EntityDrafts"];
-                };
-            };
-        };
-    };
-    ApiV2PlansListPlans: {
-        parameters: {
-            query?: {
-                state?: string | null;
-                /** @description Only plans for this incident. */
-                incident?: string | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PlanList"];
-                };
-            };
-        };
-    };
-    ApiV2PlansMakePlan: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PlanRequest"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Planned"];
-                };
-            };
-        };
-    };
-    ApiV2PlansGetPlan: {
-        parameters: {
-            query?: {
-                state?: string | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path: {
-                /** @description The plan's id. */
-                plan: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OnePlan"];
-                };
-            };
-        };
-    };
-    ApiV2PlansApplyApplyPlan: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The plan's id. */
-                plan: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Steered"];
-                };
-            };
-        };
-    };
-    ApiV2PlansPausePausePlan: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The plan's id. */
-                plan: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Steered"];
-                };
-            };
-        };
-    };
-    ApiV2PlansResumeResumePlan: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The plan's id. */
-                plan: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Steered"];
-                };
-            };
-        };
-    };
-    ApiV2PlansRetryRetryPlan: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The plan's id. */
-                plan: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Steered"];
-                };
-            };
-        };
-    };
-    ApiV2PlansCancelCancelPlan: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The plan's id. */
-                plan: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Steered"];
-                };
-            };
-        };
-    };
-    ApiV2PlansTakeTakeItems: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The plan's id. */
-                plan: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["WantedWork"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Work"];
-                };
-            };
-        };
-    };
-    ApiV2PlanWorkersRegisterWorker: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["LivingWorker"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Registered"];
-                };
-            };
-        };
-    };
-    ApiV2PlansItemsNumberRenewRenewItem: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The plan's id. */
-                plan: string;
-                /** @description The item's number, from 0 on. */
-                number: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Renewal"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Renewed"];
-                };
-            };
-        };
-    };
-    ApiV2PlansItemsNumberEndEndItem: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The plan's id. */
-                plan: string;
-                /** @description The item's number, from 0 on. */
-                number: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Ending"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["EndedItem"];
-                };
-            };
-        };
-    };
-    ApiV2ImpactGetImpact: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["AskedImpact"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ImpactAnswer"];
-                };
-            };
-        };
-    };
-    ApiV2RepairRepairBadRun: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["BadRun"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["BadRunRepair"];
-                };
-            };
-        };
-    };
-    ApiV2PrivacyPoliciesShowPolicies: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AppliedPolicyFiles"];
-                };
-            };
-        };
-    };
-    ApiV2PrivacyPoliciesApplyPolicies: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["WantedPolicyFiles"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AppliedPolicies"];
-                };
-            };
-        };
-    };
-    ApiV2PrivacyWhereFindTagged: {
-        parameters: {
-            query: {
-                /** @description `key`, or `key:value`. */
-                tag: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PrivacyWhere"];
-                };
-            };
-        };
-    };
-    ApiV2PrivacyCheckCheckPolicies: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["CheckQuestion"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PolicyCheck"];
-                };
-            };
-        };
-    };
-    ApiV2PrivacyDeletionPlanDeletion: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["DeletionQuestion"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SignedReport"];
-                };
-            };
-        };
-    };
-    ApiV2PrivacyVerifyVerifyDeletion: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["SignedReport"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Verification"];
-                };
-            };
-        };
-    };
-    ApiV2BadgeGetBadge: {
-        parameters: {
-            query: {
-                name: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Badge"];
+                    "application/json": components["schemas"]["TakenIn"];
                 };
             };
         };
@@ -9805,7 +8332,112 @@ export interface operations {
             };
         };
     };
-    ApiV2RulesShowRules: {
+    ApiV2BadgeGetBadge: {
+        parameters: {
+            query: {
+                name: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Badge"];
+                };
+            };
+        };
+    };
+    ApiV2BlameGetBlame: {
+        parameters: {
+            query: {
+                node: string;
+                column?: string | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Blame"];
+                };
+            };
+        };
+    };
+    ApiV2ChangesChanges: {
+        parameters: {
+            query?: {
+                target?: string | null;
+                author?: string | null;
+                action?: string | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                since?: string | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                until?: string | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changes"];
+                };
+            };
+        };
+    };
+    ApiV2ConflictsGetConflicts: {
+        parameters: {
+            query?: {
+                node?: string | null;
+                namespace?: string | null;
+                kind?: string | null;
+                limit?: number;
+                after?: string | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflicts"];
+                };
+            };
+        };
+    };
+    ApiV2ConnectorsListConnectors: {
         parameters: {
             query?: never;
             header?: never;
@@ -9820,24 +8452,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["alerts_rules_Rules"];
+                    "application/json": components["schemas"]["ConnectorList"];
                 };
             };
         };
     };
-    ApiV2RulesApplyRules: {
+    ApiV2ConnectorsAddConnector: {
         parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["WantedRuleFiles"];
+                "application/json": components["schemas"]["ConnectorRequest"];
             };
         };
         responses: {
@@ -9847,16 +8476,213 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AppliedRules"];
+                    "application/json": components["schemas"]["TestedConnector"];
                 };
             };
         };
     };
-    ApiV2RulesSlaShowSla: {
+    ApiV2ConnectorsKindsListKinds: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KindList"];
+                };
+            };
+        };
+    };
+    ApiV2ConnectorsNameGetConnector: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connector's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectorHistory"];
+                };
+            };
+        };
+    };
+    ApiV2ConnectorsNameRemoveConnector: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connector's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectorList"];
+                };
+            };
+        };
+    };
+    ApiV2ConnectorsNamePausePauseConnector: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connector's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectorHistory"];
+                };
+            };
+        };
+    };
+    ApiV2ConnectorsNamePullPullConnector: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connector's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request accepted, processing continues off-line */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectorHistory"];
+                };
+            };
+        };
+    };
+    ApiV2ConnectorsNameResumePauseConnector: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connector's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectorHistory"];
+                };
+            };
+        };
+    };
+    ApiV2ConnectorsNameTestTestConnector: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connector's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestedConnector"];
+                };
+            };
+        };
+    };
+    ApiV2CorrelationIdGetCorrelation: {
         parameters: {
             query?: {
-                /** @description ISO 8601; without a zone, UTC. */
-                since?: string | null;
+                direction?: string;
+                /** @description A number, or `all`. Default: as far as the table reaches. */
+                depth?: string | null;
+                max_nodes?: number;
+                format?: string;
+                /** @description Mermaid: fold similar nodes when there are more than this many. */
+                fan?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Correlation"];
+                    "text/plain": string;
+                };
+            };
+        };
+    };
+    ApiV2CostGetCost: {
+        parameters: {
+            query?: {
+                grain?: string;
+                node?: string | null;
+                namespace?: string | null;
+                tool?: string | null;
+                actor_kind?: string | null;
+                sort?: string | null;
+                order?: string | null;
+                limit?: number;
+                offset?: number;
             };
             header?: never;
             path?: never;
@@ -9870,17 +8696,267 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Sla"];
+                    "application/json": components["schemas"]["answer_usage_cost_Cost"];
                 };
             };
         };
     };
-    ApiV2RulesVersionsShowRuleVersion: {
+    ApiV2CoverageGetCoverage: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Coverage"];
+                };
+            };
+        };
+    };
+    ApiV2DashboardsListDashboards: {
+        parameters: {
+            query?: {
+                q?: string | null;
+                tool?: string | null;
+                shows?: string | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DashboardList"];
+                };
+            };
+        };
+    };
+    ApiV2DatasetsDatasets: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+                q?: string | null;
+                platform?: string | null;
+                tag?: string | null;
+                owner?: string | null;
+                trait?: string | null;
+                sort?: string;
+                order?: string | null;
+                facets?: boolean;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["lineage_catalog_Datasets"];
+                };
+            };
+        };
+    };
+    ApiV2DatasetsNamespaceDataset: {
+        parameters: {
+            query?: {
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                namespace: string;
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledDataset"];
+                };
+            };
+        };
+    };
+    ApiV2DatasetsNamespaceFacetsDatasetFacets: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                namespace: string;
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FacetHistory"];
+                };
+            };
+        };
+    };
+    ApiV2DatasetsNamespaceFreshnessDatasetHealth: {
+        parameters: {
+            query?: {
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                namespace: string;
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["answer_status_freshness_Health"];
+                };
+            };
+        };
+    };
+    ApiV2DatasetsNamespaceSchemaHistoryDatasetSchemas: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                namespace: string;
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchemaHistory"];
+                };
+            };
+        };
+    };
+    ApiV2DatasetsNamespaceVersionsDatasetVersions: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                namespace: string;
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Versions"];
+                };
+            };
+        };
+    };
+    ApiV2DatasetsNamespaceVersionsDiffDatasetVersionDiff: {
+        parameters: {
+            query?: {
+                from?: string | null;
+                to?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                namespace: string;
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VersionDiff"];
+                };
+            };
+        };
+    };
+    ApiV2DatasetsNamespaceVersionsDatasetVersion: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description Its number. */
+                /** @description Percent-encoded whole. */
+                namespace: string;
+                /** @description Percent-encoded whole. */
+                name: string;
+                /** @description Percent-encoded whole. */
                 version: string;
             };
             cookie?: never;
@@ -9893,64 +8969,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RuleVersionFiles"];
+                    "application/json": components["schemas"]["VersionDetail"];
                 };
             };
         };
     };
-    ApiV2RulesCheckCheckRules: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["WantedRuleFiles"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CheckedRules"];
-                };
-            };
-        };
-    };
-    ApiV2RulesTestTryRules: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["TestQuestion"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TestedRules"];
-                };
-            };
-        };
-    };
-    ApiV2SubscriptionsListSubscriptions: {
+    ApiV2EntitiesListEntities: {
         parameters: {
             query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
+                tag?: string | null;
+                text?: string | null;
+                produced_by?: string | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+                limit?: number;
+                offset?: number;
             };
             header?: never;
             path?: never;
@@ -9964,12 +8997,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SubscriptionList"];
+                    "application/json": components["schemas"]["EntityList"];
                 };
             };
         };
     };
-    ApiV2SubscriptionsSubscribe: {
+    ApiV2EntitiesApplyEntities: {
         parameters: {
             query?: {
                 /** @description The author, on a server without sign-in. */
@@ -9981,7 +9014,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["WantedSubscription"];
+                "application/json": components["schemas"]["Files"];
             };
         };
         responses: {
@@ -9991,18 +9024,295 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Subscription"];
+                    "application/json": components["schemas"]["AppliedEntities"];
                 };
             };
         };
     };
-    ApiV2SubscriptionsUnsubscribe: {
+    ApiV2EntitiesNameGetEntity: {
         parameters: {
-            query: {
-                /** @description As it was subscribed to. */
-                selector: string;
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
+            query?: {
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneEntity"];
+                };
+            };
+        };
+    };
+    ApiV2EntitiesNameDriftPostDrift: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Stored"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DriftAnswer"];
+                };
+            };
+        };
+    };
+    ApiV2EntitiesNameHistoryGetEntityHistory: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["History"];
+                };
+            };
+        };
+    };
+    ApiV2EntitiesNameInstancesAtPostInstancesAt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Texts"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstancesAt"];
+                };
+            };
+        };
+    };
+    ApiV2EntitiesNameInstancesGetInstance: {
+        parameters: {
+            query?: {
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                name: string;
+                /** @description Percent-encoded whole. */
+                instance: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Instance"];
+                };
+            };
+        };
+    };
+    ApiV2EntitiesNamePeriodsGetPeriods: {
+        parameters: {
+            query?: {
+                /** @description `2024-03-10`, `2024-03-01..2024-03-31`, `2024-03`. Repeatable. */
+                instances?: string[] | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Periods"];
+                };
+            };
+        };
+    };
+    ApiV2EntitiesNameReadinessGetReadiness: {
+        parameters: {
+            query?: {
+                /** @description `2024-03-10`, `2024-03-01..2024-03-31`, `2024-03`. Repeatable. */
+                instances?: string[] | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                start?: string | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                end?: string | null;
+                state?: string | null;
+                /** @description Seconds to wait until all are ready. */
+                wait?: number;
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ready"];
+                };
+            };
+        };
+    };
+    ApiV2EntitiesNameStatusGetStatus: {
+        parameters: {
+            query?: {
+                /** @description `2024-03-10`, `2024-03-01..2024-03-31`, `2024-03`. Repeatable. */
+                instances?: string[] | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["status_instances_Status"];
+                };
+            };
+        };
+    };
+    ApiV2EntitiesNameSuspectsGetSuspects: {
+        parameters: {
+            query?: {
+                /** @description `2024-03-10`, `2024-03-01..2024-03-31`, `2024-03`. Repeatable. */
+                instances?: string[] | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["status_suspects_Suspects"];
+                };
+            };
+        };
+    };
+    ApiV2EntityContradictionsGetContradictions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Contradictions"];
+                };
+            };
+        };
+    };
+    ApiV2EntityDraftsGetEntityDrafts: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+                node?: string | null;
+                /** @description From 0 to 100. */
+                depth?: number;
+                /** @description Most datasets to look at, by name. */
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -10016,23 +9326,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Subscription"];
+                    "application/json": components["schemas"]["EntityDrafts"];
                 };
             };
         };
     };
-    ApiV2WhatifAskWhatif: {
+    ApiV2EntityGraphGetEntityGraph: {
         parameters: {
-            query?: never;
+            query?: {
+                entity?: string | null;
+                /** @description upstream, downstream or both. */
+                direction?: string;
+                /** @description From 0 to 100. */
+                depth?: number;
+                tag?: string | null;
+                group?: string | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+                max_nodes?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["whatif_changes_Question"];
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description Request fulfilled, document follows */
             200: {
@@ -10040,23 +9357,54 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WhatIf"];
+                    "application/json": components["schemas"]["EntityGraph"];
                 };
             };
         };
     };
-    ApiV2TaskOrderAskTaskOrder: {
+    ApiV2EventsStreamFollowStale: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The same, where no header can be set. */
+                after?: string | null;
+                /** @description Without an id: tell what changed in so many seconds, too. */
+                recent?: number;
+                /** @description End after so long. Default: never. */
+                seconds?: number | null;
+            };
+            header?: {
+                /** @description The id of the last event that you have. */
+                "Last-Event-ID"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events `stale`; `data` is JSON: {"stale": ["lineage", …]}. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": unknown;
+                };
+            };
+        };
+    };
+    ApiV2FreshnessFreshnessList: {
+        parameters: {
+            query?: {
+                state?: string | null;
+                namespace?: string | null;
+                limit?: number;
+                offset?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["lineage_task_order_Question"];
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description Request fulfilled, document follows */
             200: {
@@ -10064,7 +9412,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TaskOrder"];
+                    "application/json": components["schemas"]["FreshnessList"];
                 };
             };
         };
@@ -10092,6 +9440,536 @@ export interface operations {
             };
         };
     };
+    ApiV2IdentityTryTryIdentity: {
+        parameters: {
+            query: {
+                namespace: string;
+                name: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Placement"];
+                };
+            };
+        };
+    };
+    ApiV2ImpactGetImpact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AskedImpact"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImpactAnswer"];
+                };
+            };
+        };
+    };
+    ApiV2ImportsGetImports: {
+        parameters: {
+            query: {
+                fingerprint: string;
+                namespace?: string | null;
+                job?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Imports"];
+                };
+            };
+        };
+    };
+    ApiV2IncidentsListIncidents: {
+        parameters: {
+            query?: {
+                /** @description open, fixed or retracted. */
+                state?: string | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentList"];
+                };
+            };
+        };
+    };
+    ApiV2IncidentsOpenIncident: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewIncident"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenedIncident"];
+                };
+            };
+        };
+    };
+    ApiV2IncidentsGetIncident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id. */
+                incident: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneIncident"];
+                };
+            };
+        };
+    };
+    ApiV2IncidentsConfirmConfirmInstances: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The incident's id. */
+                incident: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Confirmation"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Settled"];
+                };
+            };
+        };
+    };
+    ApiV2IncidentsFixFixIncident: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The incident's id. */
+                incident: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Fix"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Settled"];
+                };
+            };
+        };
+    };
+    ApiV2IncidentsRetractRetractIncident: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The incident's id. */
+                incident: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Note"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Settled"];
+                };
+            };
+        };
+    };
+    ApiV2InstancesFollowInstances: {
+        parameters: {
+            query?: {
+                /** @description The last seq that you have. */
+                since?: number;
+                /** @description Repeatable; one match is enough. */
+                entity?: string[] | null;
+                /** @description Seconds to wait until all are ready. */
+                wait?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatusLog"];
+                };
+            };
+        };
+    };
+    ApiV2InstancesReportInstances: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: {
+                /** @description The call's id. Sent again with it, a call records each report once. */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Reports"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["status_reports_Recorded"];
+                };
+            };
+        };
+    };
+    ApiV2JobsJobs: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+                q?: string | null;
+                tag?: string | null;
+                owner?: string | null;
+                trait?: string | null;
+                /** @description A job's id: the jobs below it. `none`: jobs without a parent. */
+                parent?: string | null;
+                /** @description Also jobs that are one statement of the job above them. */
+                children?: boolean;
+                sort?: string;
+                order?: string | null;
+                facets?: boolean;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["lineage_catalog_Jobs"];
+                };
+            };
+        };
+    };
+    ApiV2JobsNamespaceJob: {
+        parameters: {
+            query?: {
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                namespace: string;
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["lineage_catalog_Job"];
+                };
+            };
+        };
+    };
+    ApiV2JobsNamespaceDurationsJobDurations: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                namespace: string;
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Durations"];
+                };
+            };
+        };
+    };
+    ApiV2JobsNamespaceFacetsJobFacets: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                namespace: string;
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FacetHistory"];
+                };
+            };
+        };
+    };
+    ApiV2JobsNamespaceVersionsVersionsOfJob: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                namespace: string;
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobVersions"];
+                };
+            };
+        };
+    };
+    ApiV2LineageGetLineage: {
+        parameters: {
+            query: {
+                /** @description A dataset, job, column, run, version, instance or item, by its id or name, or a file's fingerprint. */
+                node: string;
+                direction?: string;
+                /** @description From 0 to 100; of runs, versions, items and instances, to 100,000. */
+                depth?: number;
+                columns?: boolean;
+                field?: string | null;
+                max_nodes?: number;
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+                /** @description Only the shortest ways to this. */
+                to?: string | null;
+                /** @description What may have made a run, version or instance wrong. */
+                wrong?: boolean;
+                /** @description Repeatable; one match is enough. */
+                namespace?: string[] | null;
+                /** @description Repeatable; one match is enough. */
+                tag?: string[] | null;
+                type?: string | null;
+                job_type?: string | null;
+                state?: string | null;
+                origin?: string | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                since?: string | null;
+                collapse?: string;
+                group?: string | null;
+                /** @description Repeatable; one match is enough. */
+                hide?: string[] | null;
+                /** @description Repeatable; one match is enough. */
+                platform?: string[] | null;
+                /** @description Repeatable; one match is enough. */
+                owner?: string[] | null;
+                /** @description Draw more than so many nodes that are alike as one; 0: never. Not with a filter. */
+                bundle?: number;
+                /** @description Bundles whose members are nodes of their own. */
+                opened?: string[] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+        };
+    };
+    ApiV2LineageDiffGetLineageDiff: {
+        parameters: {
+            query: {
+                /** @description ISO 8601; without a zone, UTC. */
+                from: string;
+                /** @description Default: now. */
+                to?: string | null;
+                node?: string | null;
+                namespace?: string | null;
+                direction?: string;
+                /** @description From 0 to 100. */
+                depth?: number;
+                columns?: boolean;
+                max_nodes?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphDifference"];
+                };
+            };
+        };
+    };
     ApiV2MetadataAbout: {
         parameters: {
             query: {
@@ -10110,6 +9988,340 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Metadata"];
+                };
+            };
+        };
+    };
+    ApiV2MetadataEdgesDrawEdge: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EdgeBody"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["people_manual_Recorded"];
+                };
+            };
+        };
+    };
+    ApiV2MetadataEdgesRemoveEdge: {
+        parameters: {
+            query: {
+                source: string;
+                target: string;
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["people_manual_Recorded"];
+                };
+            };
+        };
+    };
+    ApiV2MetadataNamespacesNameNamespace: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NamespaceBody"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["people_manual_Recorded"][];
+                };
+            };
+        };
+    };
+    ApiV2MetadataNamespacesHiddenHideNamespace: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["people_manual_Recorded"];
+                };
+            };
+        };
+    };
+    ApiV2MetadataNamespacesHiddenUnhideNamespace: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["people_manual_Recorded"];
+                };
+            };
+        };
+    };
+    ApiV2MetadataSourcesNameSource: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                source: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SourceBody"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["people_manual_Recorded"];
+                };
+            };
+        };
+    };
+    ApiV2MetadataTagsTags: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DefinedTags"];
+                };
+            };
+        };
+    };
+    ApiV2MetadataTagsGetTag: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                tag: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DefinedTag"];
+                };
+            };
+        };
+    };
+    ApiV2MetadataTagsDefineTag: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                tag: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SchemaBody"] | null;
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["people_manual_Recorded"];
+                };
+            };
+        };
+    };
+    ApiV2MetadataTagsRemoveTag: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                tag: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["people_manual_Recorded"];
+                };
+            };
+        };
+    };
+    ApiV2MetadataKindNamespaceAliasesAliasNamespaceLink: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                kind: string;
+                /** @description Percent-encoded whole. */
+                namespace: string;
+                /** @description Percent-encoded whole. */
+                name: string;
+                /** @description Percent-encoded whole. */
+                alias_namespace: string;
+                /** @description Percent-encoded whole. */
+                alias: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["people_manual_Recorded"];
+                };
+            };
+        };
+    };
+    ApiV2MetadataKindNamespaceAliasesAliasNamespaceUnlink: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                kind: string;
+                /** @description Percent-encoded whole. */
+                namespace: string;
+                /** @description Percent-encoded whole. */
+                name: string;
+                /** @description Percent-encoded whole. */
+                alias_namespace: string;
+                /** @description Percent-encoded whole. */
+                alias: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["people_manual_Recorded"];
                 };
             };
         };
@@ -10155,6 +10367,66 @@ export interface operations {
             query?: {
                 /** @description A column of the dataset. */
                 column?: string | null;
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                kind: string;
+                /** @description Percent-encoded whole. */
+                namespace: string;
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["people_manual_Recorded"];
+                };
+            };
+        };
+    };
+    ApiV2MetadataKindNamespaceHiddenHide: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                kind: string;
+                /** @description Percent-encoded whole. */
+                namespace: string;
+                /** @description Percent-encoded whole. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["people_manual_Recorded"];
+                };
+            };
+        };
+    };
+    ApiV2MetadataKindNamespaceHiddenUnhide: {
+        parameters: {
+            query?: {
                 /** @description The author, on a server without sign-in. */
                 as?: string | null;
             };
@@ -10322,149 +10594,14 @@ export interface operations {
             };
         };
     };
-    ApiV2MetadataKindNamespaceHiddenHide: {
+    ApiV2NearMissesNearMisses: {
         parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                kind: string;
-                /** @description Percent-encoded whole. */
-                namespace: string;
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["people_manual_Recorded"];
-                };
-            };
-        };
-    };
-    ApiV2MetadataKindNamespaceHiddenUnhide: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                kind: string;
-                /** @description Percent-encoded whole. */
-                namespace: string;
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["people_manual_Recorded"];
-                };
-            };
-        };
-    };
-    ApiV2MetadataKindNamespaceAliasesAliasNamespaceLink: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                kind: string;
-                /** @description Percent-encoded whole. */
-                namespace: string;
-                /** @description Percent-encoded whole. */
-                name: string;
-                /** @description Percent-encoded whole. */
-                alias_namespace: string;
-                /** @description Percent-encoded whole. */
-                alias: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["people_manual_Recorded"];
-                };
-            };
-        };
-    };
-    ApiV2MetadataKindNamespaceAliasesAliasNamespaceUnlink: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                kind: string;
-                /** @description Percent-encoded whole. */
-                namespace: string;
-                /** @description Percent-encoded whole. */
-                name: string;
-                /** @description Percent-encoded whole. */
-                alias_namespace: string;
-                /** @description Percent-encoded whole. */
-                alias: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["people_manual_Recorded"];
-                };
-            };
-        };
-    };
-    ApiV2MetadataEdgesDrawEdge: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["EdgeBody"];
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description Request fulfilled, document follows */
             200: {
@@ -10472,39 +10609,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["people_manual_Recorded"];
+                    "application/json": components["schemas"]["NearMisses"];
                 };
             };
         };
     };
-    ApiV2MetadataEdgesRemoveEdge: {
+    ApiV2ObjectLogGetObjectLog: {
         parameters: {
             query: {
-                source: string;
-                target: string;
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["people_manual_Recorded"];
-                };
-            };
-        };
-    };
-    ApiV2MetadataTagsTags: {
-        parameters: {
-            query?: {
+                node: string;
+                column?: string | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
                 limit?: number;
                 offset?: number;
             };
@@ -10520,18 +10636,750 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DefinedTags"];
+                    "application/json": components["schemas"]["ObjectLog"];
                 };
             };
         };
     };
-    ApiV2MetadataTagsGetTag: {
+    ApiV2ObjectsGetObject: {
+        parameters: {
+            query: {
+                text: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoundObjects"];
+                };
+            };
+        };
+    };
+    ApiV2OpenIncidentGetOpenIncident: {
+        parameters: {
+            query: {
+                /** @description An id of `/api/v2/open-incidents`, such as `job:ns:load` or a UUID. */
+                id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentDetail"];
+                };
+            };
+        };
+    };
+    ApiV2OpenIncidentsListOpenIncidents: {
+        parameters: {
+            query?: {
+                /** @description wrong, policy, failed, doubted, late or stalled. */
+                kind?: string | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenIncidents"];
+                };
+            };
+        };
+    };
+    ApiV2OverviewGetOverview: {
+        parameters: {
+            query?: {
+                /** @description List at most this many of each. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+        };
+    };
+    ApiV2PathsGetPaths: {
+        parameters: {
+            query: {
+                from: string;
+                to: string;
+                from_field?: string | null;
+                to_field?: string | null;
+                direction?: string;
+                limit?: number;
+                max_length?: number;
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Paths"];
+                };
+            };
+        };
+    };
+    ApiV2PerspectivesGetPerspectives: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+                perspective?: string | null;
+                /** @description Repeatable; one match is enough. */
+                disagreement?: string[] | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Perspectives"];
+                };
+            };
+        };
+    };
+    ApiV2PlanWorkersRegisterWorker: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LivingWorker"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Registered"];
+                };
+            };
+        };
+    };
+    ApiV2PlansListPlans: {
+        parameters: {
+            query?: {
+                state?: string | null;
+                /** @description Only plans for this incident. */
+                incident?: string | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanList"];
+                };
+            };
+        };
+    };
+    ApiV2PlansMakePlan: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlanRequest"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Planned"];
+                };
+            };
+        };
+    };
+    ApiV2PlansGetPlan: {
+        parameters: {
+            query?: {
+                state?: string | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OnePlan"];
+                };
+            };
+        };
+    };
+    ApiV2PlansApplyApplyPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Steered"];
+                };
+            };
+        };
+    };
+    ApiV2PlansCancelCancelPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Steered"];
+                };
+            };
+        };
+    };
+    ApiV2PlansItemsNumberEndEndItem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                plan: string;
+                /** @description The item's number, from 0 on. */
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Ending"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedItem"];
+                };
+            };
+        };
+    };
+    ApiV2PlansItemsNumberRenewRenewItem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                plan: string;
+                /** @description The item's number, from 0 on. */
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Renewal"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Renewed"];
+                };
+            };
+        };
+    };
+    ApiV2PlansPausePausePlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Steered"];
+                };
+            };
+        };
+    };
+    ApiV2PlansResumeResumePlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Steered"];
+                };
+            };
+        };
+    };
+    ApiV2PlansRetryRetryPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Steered"];
+                };
+            };
+        };
+    };
+    ApiV2PlansTakeTakeItems: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedWork"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Work"];
+                };
+            };
+        };
+    };
+    ApiV2PrivacyCheckCheckPolicies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckQuestion"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyCheck"];
+                };
+            };
+        };
+    };
+    ApiV2PrivacyDeletionPlanDeletion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeletionQuestion"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedReport"];
+                };
+            };
+        };
+    };
+    ApiV2PrivacyPoliciesShowPolicies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedPolicyFiles"];
+                };
+            };
+        };
+    };
+    ApiV2PrivacyPoliciesApplyPolicies: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedPolicyFiles"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedPolicies"];
+                };
+            };
+        };
+    };
+    ApiV2PrivacyVerifyVerifyDeletion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignedReport"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verification"];
+                };
+            };
+        };
+    };
+    ApiV2PrivacyWhereFindTagged: {
+        parameters: {
+            query: {
+                /** @description `key`, or `key:value`. */
+                tag: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PrivacyWhere"];
+                };
+            };
+        };
+    };
+    ApiV2ProducersProducerList: {
+        parameters: {
+            query?: {
+                /** @description ISO 8601; without a zone, UTC. */
+                since?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Producers"];
+                };
+            };
+        };
+    };
+    ApiV2PruningGetPruning: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+                /** @description Up to this wave. */
+                last_wave?: number | null;
+                /** @description From 0 to 1. */
+                min_confidence?: number;
+                sort?: string | null;
+                order?: string | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pruning"];
+                };
+            };
+        };
+    };
+    ApiV2QualityGetQuality: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+                dialect?: string | null;
+                /** @description ISO 8601, as in 2026-11-20. */
+                since?: string | null;
+                /** @description ISO 8601, as in 2026-11-20. */
+                until?: string | null;
+                /** @description By how much coverage may fall, from 0 to 1. */
+                drop?: number;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["usage_quality_Quality"];
+                };
+            };
+        };
+    };
+    ApiV2ReadinessPostReadiness: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AskedMany"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ready"];
+                };
+            };
+        };
+    };
+    ApiV2ReceiptsReceiptList: {
+        parameters: {
+            query?: {
+                producer?: string | null;
+                code?: string | null;
+                run?: string | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                since?: string | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipts"];
+                };
+            };
+        };
+    };
+    ApiV2ReceiptsDigestReceipt: {
         parameters: {
             query?: never;
             header?: never;
             path: {
                 /** @description Percent-encoded whole. */
-                tag: string;
+                digest: string;
             };
             cookie?: never;
         };
@@ -10543,189 +11391,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DefinedTag"];
+                    "application/json": components["schemas"]["ReceiptDetail"];
                 };
             };
         };
     };
-    ApiV2MetadataTagsDefineTag: {
+    ApiV2RecurrenceGetRecurrence: {
         parameters: {
             query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                tag: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["SchemaBody"] | null;
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["people_manual_Recorded"];
-                };
-            };
-        };
-    };
-    ApiV2MetadataTagsRemoveTag: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                tag: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["people_manual_Recorded"];
-                };
-            };
-        };
-    };
-    ApiV2MetadataNamespacesNameNamespace: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                namespace: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NamespaceBody"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["people_manual_Recorded"][];
-                };
-            };
-        };
-    };
-    ApiV2MetadataNamespacesHiddenHideNamespace: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                namespace: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["people_manual_Recorded"];
-                };
-            };
-        };
-    };
-    ApiV2MetadataNamespacesHiddenUnhideNamespace: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                namespace: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["people_manual_Recorded"];
-                };
-            };
-        };
-    };
-    ApiV2MetadataSourcesNameSource: {
-        parameters: {
-            query?: {
-                /** @description The author, on a server without sign-in. */
-                as?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                source: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["SourceBody"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["people_manual_Recorded"];
-                };
-            };
-        };
-    };
-    ApiV2ChangesChanges: {
-        parameters: {
-            query?: {
-                target?: string | null;
-                author?: string | null;
-                action?: string | null;
-                /** @description ISO 8601; without a zone, UTC. */
-                since?: string | null;
-                /** @description ISO 8601; without a zone, UTC. */
-                until?: string | null;
+                node?: string | null;
+                namespace?: string | null;
+                /** @description Repeatable; one match is enough. */
+                class?: string[] | null;
+                missing?: boolean;
+                sort?: string | null;
+                order?: string | null;
                 limit?: number;
                 offset?: number;
             };
@@ -10741,7 +11421,609 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Changes"];
+                    "application/json": components["schemas"]["Recurrence"];
+                };
+            };
+        };
+    };
+    ApiV2RepairRepairBadRun: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BadRun"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BadRunRepair"];
+                };
+            };
+        };
+    };
+    ApiV2ResolveResolve: {
+        parameters: {
+            query: {
+                name: string;
+                type?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resolution"];
+                };
+            };
+        };
+    };
+    ApiV2RulesShowRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["alerts_rules_Rules"];
+                };
+            };
+        };
+    };
+    ApiV2RulesApplyRules: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedRuleFiles"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppliedRules"];
+                };
+            };
+        };
+    };
+    ApiV2RulesCheckCheckRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedRuleFiles"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckedRules"];
+                };
+            };
+        };
+    };
+    ApiV2RulesSlaShowSla: {
+        parameters: {
+            query?: {
+                /** @description ISO 8601; without a zone, UTC. */
+                since?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sla"];
+                };
+            };
+        };
+    };
+    ApiV2RulesTestTryRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestQuestion"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestedRules"];
+                };
+            };
+        };
+    };
+    ApiV2RulesVersionsShowRuleVersion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its number. */
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleVersionFiles"];
+                };
+            };
+        };
+    };
+    ApiV2RunsRunList: {
+        parameters: {
+            query?: {
+                job?: string | null;
+                state?: string | null;
+                /** @description A run's id: the runs below it. `none`: runs that are part of no other. */
+                parent?: string | null;
+                stalled?: boolean;
+                label?: string | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Runs"];
+                };
+            };
+        };
+    };
+    ApiV2RunsBeforeDiffAfterGetRunDifference: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                before: string;
+                /** @description Percent-encoded whole. */
+                after: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDifference"];
+                };
+            };
+        };
+    };
+    ApiV2RunsRunIdRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDetail"];
+                };
+            };
+        };
+    };
+    ApiV2RunsRunIdLineageGetRunLineage: {
+        parameters: {
+            query?: {
+                direction?: string;
+                /** @description From 0 to 100. */
+                depth?: number;
+                max_nodes?: number;
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Percent-encoded whole. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunLineage"];
+                };
+            };
+        };
+    };
+    ApiV2SearchGetSearch: {
+        parameters: {
+            query: {
+                q: string;
+                type?: string | null;
+                namespace?: string | null;
+                tag?: string | null;
+                owner?: string | null;
+                platform?: string | null;
+                /** @description Also jobs that are one statement of the job above them. */
+                children?: boolean;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledResult"];
+                };
+            };
+        };
+    };
+    ApiV2SlowerSlower: {
+        parameters: {
+            query?: {
+                /** @description ISO 8601; without a zone, UTC. */
+                since?: string | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlowerJobs"];
+                };
+            };
+        };
+    };
+    ApiV2SourcesGetSources: {
+        parameters: {
+            query?: {
+                namespace?: string | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["lineage_sources_Sources"];
+                };
+            };
+        };
+    };
+    ApiV2StaleLineageGetStaleLineage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StaleLineage"];
+                };
+            };
+        };
+    };
+    ApiV2StatusStatus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["health_Status"];
+                };
+            };
+        };
+    };
+    ApiV2SubscriptionsListSubscriptions: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionList"];
+                };
+            };
+        };
+    };
+    ApiV2SubscriptionsSubscribe: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedSubscription"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+        };
+    };
+    ApiV2SubscriptionsUnsubscribe: {
+        parameters: {
+            query: {
+                /** @description As it was subscribed to. */
+                selector: string;
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+        };
+    };
+    ApiV2TaskOrderAskTaskOrder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["lineage_task_order_Question"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskOrder"];
+                };
+            };
+        };
+    };
+    ApiV2UpdateLogGetUpdateLog: {
+        parameters: {
+            query: {
+                node: string;
+                /** @description ISO 8601; without a zone, UTC. */
+                as_of?: string | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpdateLog"];
+                };
+            };
+        };
+    };
+    ApiV2UsageGetUsage: {
+        parameters: {
+            query?: {
+                node?: string | null;
+                namespace?: string | null;
+                /** @description Repeatable; one match is enough. */
+                status?: string[] | null;
+                actor_kind?: string | null;
+                /** @description ISO 8601; without a zone, UTC. */
+                unread_since?: string | null;
+                sort?: string | null;
+                order?: string | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Usage"];
+                };
+            };
+        };
+    };
+    ApiV2VerdictsCallFine: {
+        parameters: {
+            query?: {
+                /** @description The author, on a server without sign-in. */
+                as?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FineVerdict"];
+            };
+        };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FineVersions"];
                 };
             };
         };
@@ -10827,590 +12109,7 @@ export interface operations {
             };
         };
     };
-    ApiV2StatusStatus: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["health_Status"];
-                };
-            };
-        };
-    };
-    ApiV2ProducersProducerList: {
-        parameters: {
-            query?: {
-                /** @description ISO 8601; without a zone, UTC. */
-                since?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Producers"];
-                };
-            };
-        };
-    };
-    ApiV2NearMissesNearMisses: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NearMisses"];
-                };
-            };
-        };
-    };
-    ApiV2IdentityTryTryIdentity: {
-        parameters: {
-            query: {
-                namespace: string;
-                name: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Placement"];
-                };
-            };
-        };
-    };
-    ApiV2EventsStreamFollowStale: {
-        parameters: {
-            query?: {
-                /** @description The same, where no header can be set. */
-                after?: string | null;
-                /** @description Without an id: tell what changed in so many seconds, too. */
-                recent?: number;
-                /** @description End after so long. Default: never. */
-                seconds?: number | null;
-            };
-            header?: {
-                /** @description The id of the last event that you have. */
-                "Last-Event-ID"?: string | null;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Events `stale`; `data` is JSON: {"stale": ["lineage", …]}. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/event-stream": unknown;
-                };
-            };
-        };
-    };
-    ApiV2DatasetsNamespaceFacetsDatasetFacets: {
-        parameters: {
-            query?: {
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                namespace: string;
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["FacetHistory"];
-                };
-            };
-        };
-    };
-    ApiV2JobsNamespaceFacetsJobFacets: {
-        parameters: {
-            query?: {
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                namespace: string;
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["FacetHistory"];
-                };
-            };
-        };
-    };
-    ApiV2DatasetsNamespaceVersionsDatasetVersions: {
-        parameters: {
-            query?: {
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                namespace: string;
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Versions"];
-                };
-            };
-        };
-    };
-    ApiV2DatasetsNamespaceVersionsDiffDatasetVersionDiff: {
-        parameters: {
-            query?: {
-                from?: string | null;
-                to?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                namespace: string;
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["VersionDiff"];
-                };
-            };
-        };
-    };
-    ApiV2DatasetsNamespaceVersionsDatasetVersion: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                namespace: string;
-                /** @description Percent-encoded whole. */
-                name: string;
-                /** @description Percent-encoded whole. */
-                version: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["VersionDetail"];
-                };
-            };
-        };
-    };
-    ApiV2DatasetsNamespaceSchemaHistoryDatasetSchemas: {
-        parameters: {
-            query?: {
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                namespace: string;
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SchemaHistory"];
-                };
-            };
-        };
-    };
-    ApiV2JobsNamespaceVersionsVersionsOfJob: {
-        parameters: {
-            query?: {
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                namespace: string;
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["JobVersions"];
-                };
-            };
-        };
-    };
-    ApiV2DatasetsNamespaceFreshnessDatasetHealth: {
-        parameters: {
-            query?: {
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                namespace: string;
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["answer_status_freshness_Health"];
-                };
-            };
-        };
-    };
-    ApiV2FreshnessFreshnessList: {
-        parameters: {
-            query?: {
-                state?: string | null;
-                namespace?: string | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["FreshnessList"];
-                };
-            };
-        };
-    };
-    ApiV2JobsNamespaceDurationsJobDurations: {
-        parameters: {
-            query?: {
-                limit?: number;
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                namespace: string;
-                /** @description Percent-encoded whole. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Durations"];
-                };
-            };
-        };
-    };
-    ApiV2SlowerSlower: {
-        parameters: {
-            query?: {
-                /** @description ISO 8601; without a zone, UTC. */
-                since?: string | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SlowerJobs"];
-                };
-            };
-        };
-    };
-    ApiV2StaleLineageGetStaleLineage: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["StaleLineage"];
-                };
-            };
-        };
-    };
-    ApiV2UpdateLogGetUpdateLog: {
-        parameters: {
-            query: {
-                node: string;
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UpdateLog"];
-                };
-            };
-        };
-    };
-    ApiV2ObjectLogGetObjectLog: {
-        parameters: {
-            query: {
-                node: string;
-                column?: string | null;
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ObjectLog"];
-                };
-            };
-        };
-    };
-    ApiV2BlameGetBlame: {
-        parameters: {
-            query: {
-                node: string;
-                column?: string | null;
-                /** @description ISO 8601; without a zone, UTC. */
-                as_of?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Blame"];
-                };
-            };
-        };
-    };
-    ApiV2ReceiptsReceiptList: {
-        parameters: {
-            query?: {
-                producer?: string | null;
-                code?: string | null;
-                run?: string | null;
-                /** @description ISO 8601; without a zone, UTC. */
-                since?: string | null;
-                limit?: number;
-                offset?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Receipts"];
-                };
-            };
-        };
-    };
-    ApiV2ReceiptsDigestReceipt: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Percent-encoded whole. */
-                digest: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ReceiptDetail"];
-                };
-            };
-        };
-    };
-    ApiV2ConnectorsListConnectors: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ConnectorList"];
-                };
-            };
-        };
-    };
-    ApiV2ConnectorsAddConnector: {
+    ApiV2WhatifAskWhatif: {
         parameters: {
             query?: never;
             header?: never;
@@ -11419,7 +12118,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ConnectorRequest"];
+                "application/json": components["schemas"]["whatif_changes_Question"];
             };
         };
         responses: {
@@ -11429,14 +12128,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TestedConnector"];
+                    "application/json": components["schemas"]["WhatIf"];
                 };
             };
         };
     };
-    ApiV2ConnectorsKindsListKinds: {
+    ApiV2WhyGetWhy: {
         parameters: {
-            query?: never;
+            query?: {
+                job?: string | null;
+                run?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -11449,160 +12151,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KindList"];
+                    "application/json": components["schemas"]["Why"];
                 };
             };
         };
     };
-    ApiV2ConnectorsNameGetConnector: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The connector's name. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ConnectorHistory"];
-                };
-            };
-        };
-    };
-    ApiV2ConnectorsNameRemoveConnector: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The connector's name. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ConnectorList"];
-                };
-            };
-        };
-    };
-    ApiV2ConnectorsNameTestTestConnector: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The connector's name. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TestedConnector"];
-                };
-            };
-        };
-    };
-    ApiV2ConnectorsNamePullPullConnector: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The connector's name. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request accepted, processing continues off-line */
-            202: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ConnectorHistory"];
-                };
-            };
-        };
-    };
-    ApiV2ConnectorsNameResumePauseConnector: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The connector's name. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ConnectorHistory"];
-                };
-            };
-        };
-    };
-    ApiV2ConnectorsNamePausePauseConnector: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The connector's name. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ConnectorHistory"];
-                };
-            };
-        };
-    };
-    ApiV2AdminAuditAuditLog: {
+    ApiV2WhyFailingGetFailing: {
         parameters: {
             query?: {
-                actor?: string | null;
-                target?: string | null;
                 /** @description ISO 8601; without a zone, UTC. */
                 since?: string | null;
                 /** @description ISO 8601; without a zone, UTC. */
                 until?: string | null;
-                limit?: number;
-                offset?: number;
             };
             header?: never;
             path?: never;
@@ -11616,587 +12176,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AuditPage"];
-                };
-            };
-        };
-    };
-    ApiV2AdminLogEventLog: {
-        parameters: {
-            query?: {
-                /** @description A number of arrival, or `next`. */
-                after?: string | null;
-                /** @description The last number of arrival. */
-                upto?: number | null;
-                limit?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LogPage"];
-                };
-            };
-        };
-    };
-    ApiV2AdminLogTakeIn: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["WantedEvents"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TakenIn"];
-                };
-            };
-        };
-    };
-    ApiV2AdminKeysListKeys: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ApiKeys"];
-                };
-            };
-        };
-    };
-    ApiV2AdminKeysCreateKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["WantedKey"];
-            };
-        };
-        responses: {
-            /** @description Document created, URL follows */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NewKey"];
-                };
-            };
-        };
-    };
-    ApiV2AdminKeysRevokeKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id or name. */
-                key: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ApiKey"];
-                };
-            };
-        };
-    };
-    ApiV2AdminIdentityIdentityRules: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["people_identity_Rules"];
-                };
-            };
-        };
-    };
-    ApiV2AdminIdentitySetIdentityRules: {
-        parameters: {
-            query?: {
-                /** @description Return what would move without changing anything. */
-                dry_run?: boolean;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["WantedRules"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["StoredRules"];
-                };
-            };
-        };
-    };
-    ApiV2AdminDeadLettersListDeadLetters: {
-        parameters: {
-            query?: {
-                /** @description 1…1000. */
-                limit?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DeadLetters"];
-                };
-            };
-        };
-    };
-    ApiV2AdminDeadLettersGetDeadLetter: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                letter: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DeadLetterDetail"];
-                };
-            };
-        };
-    };
-    ApiV2AdminDeadLettersReplayReplayDeadLetters: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ChosenLetters"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LetterOutcomes"];
-                };
-            };
-        };
-    };
-    ApiV2AdminDeadLettersDiscardDiscardDeadLetters: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ChosenLetters"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LetterOutcomes"];
-                };
-            };
-        };
-    };
-    ApiV2AdminListenersListListeners: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ListenerList"];
-                };
-            };
-        };
-    };
-    ApiV2AdminListenersAddListener: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ListenerRequest"];
-            };
-        };
-        responses: {
-            /** @description Document created, URL follows */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Added"];
-                };
-            };
-        };
-    };
-    ApiV2AdminListenersNameShowListener: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The listener's name. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OneListener"];
-                };
-            };
-        };
-    };
-    ApiV2AdminListenersNameRemoveListener: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The listener's name. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OneListener"];
-                };
-            };
-        };
-    };
-    ApiV2AdminListenersNamePausePauseListener: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The listener's name. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OneListener"];
-                };
-            };
-        };
-    };
-    ApiV2AdminListenersNameResumeResumeListener: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The listener's name. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OneListener"];
-                };
-            };
-        };
-    };
-    ApiV2AdminListenersNameReplayReplayListener: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The listener's name. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["WantedReplay"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OneListener"];
-                };
-            };
-        };
-    };
-    ApiV2AdminListenersNameSecretRotateSecret: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The listener's name. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["WantedSecret"];
-            };
-        };
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Added"];
-                };
-            };
-        };
-    };
-    ApiV2AdminListenersNameTestTestListener: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The listener's name. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PingResult"];
-                };
-            };
-        };
-    };
-    ApiV2AdminAlertChannelsListChannels: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Channels"];
-                };
-            };
-        };
-    };
-    ApiV2AdminAlertChannelsAddChannel: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ChannelRequest"];
-            };
-        };
-        responses: {
-            /** @description Document created, URL follows */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AddedChannel"];
-                };
-            };
-        };
-    };
-    ApiV2AdminAlertChannelsNameTestTestChannel: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The channel's name. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PingedChannel"];
-                };
-            };
-        };
-    };
-    ApiV2AdminAlertChannelsNameRemoveChannel: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The channel's name. */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Channels"];
-                };
-            };
-        };
-    };
-    AuthMeMe: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Request fulfilled, document follows */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Me"];
+                    "application/json": components["schemas"]["Failing"];
                 };
             };
         };
@@ -12213,6 +12193,26 @@ export interface operations {
                 "application/json": components["schemas"]["WithKey"];
             };
         };
+        responses: {
+            /** @description Request fulfilled, document follows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+        };
+    };
+    AuthMeMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
         responses: {
             /** @description Request fulfilled, document follows */
             200: {
