@@ -3,38 +3,22 @@ import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
 import { openBrowser, pageTests, seg } from "./browser.mjs";
 import { shop } from "./seed.mjs";
-import { serve } from "./server.mjs";
+import { serveClosed } from "./server.mjs";
 
-const ADMIN = "an-admin-key-for-the-browser-tests";
 const ORDERS = `datasets/${seg("postgres://shop:5432:shop.public.orders")}`;
 
 let browser;
 let server;
-const keys = { admin: ADMIN };
-
-async function ask(path, body) {
-  const response = await fetch(new URL(path, server.url), {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${ADMIN}` },
-    body: JSON.stringify(body),
-  });
-  assert.ok(response.ok, `${path}: ${response.status}`);
-  return response.json();
-}
-
 before(async () => {
   browser = await openBrowser();
-  server = await serve(() => undefined, { HEADWATER_ACCESS__ADMIN_KEY: ADMIN });
-  await ask("api/v1/lineage/batch", shop());
-  for (const role of ["read", "write"])
-    keys[role] = (await ask("api/v2/admin/keys", { name: role === "read" ? "a reader" : "a writer", role })).key;
+  server = await serveClosed({ "a reader": "read", "a writer": "write" });
+  await server.ask("api/v1/lineage/batch", shop());
 });
 after(async () => {
   await browser?.close();
   await server?.close();
 });
 const onPage = pageTests(() => ({ browser, server }));
-const as = (page, role) => page.setExtraHTTPHeaders({ authorization: `Bearer ${keys[role]}` });
 
 /** Saves the page that is open under a name. */
 async function saveAs(page, name, keep) {
@@ -47,13 +31,13 @@ async function saveAs(page, name, keep) {
 
 describe("saved views", () => {
   onPage("are a reader's own or everyone's, on the server", async (page, open) => {
-    await as(page, "write");
+    await server.as(page, "a writer");
     await open("catalogue/datasets?q=orders");
     await saveAs(page, "orders of everyone", "everyone");
     await open("catalogue/jobs");
     await saveAs(page, "jobs of the writer", "me");
 
-    await as(page, "read");
+    await server.as(page, "a reader");
     await open("catalogue/datasets?q=report");
     await saveAs(page, "reports");
     await open("");
@@ -95,7 +79,7 @@ describe("a stranger", () => {
       await page.getByLabel("Key").fill("hw_not-a-key");
       await page.getByRole("button", { name: "Sign in with a key" }).click();
       await page.getByText("this server does not know the key").or(page.getByText("this is no API key")).waitFor();
-      await page.getByLabel("Key").fill(keys.read);
+      await page.getByLabel("Key").fill(server.keys["a reader"]);
       await page.getByRole("button", { name: "Sign in with a key" }).click();
       await page.getByText("One row an order, as the shop took it.").waitFor();
       await page.getByRole("link", { name: "a reader" }).click();
@@ -110,7 +94,7 @@ describe("a stranger", () => {
 
 describe("a reader", () => {
   onPage("sees everything, is offered no change, and is told what to ask for", async (page, open) => {
-    await as(page, "read");
+    await server.as(page, "a reader");
     await open(ORDERS);
     await page.getByText("One row an order, as the shop took it.").waitFor();
     await page.getByText("To change what is said here, ask for the role write.").waitFor();
@@ -128,7 +112,7 @@ describe("a reader", () => {
 
 describe("a writer", () => {
   onPage("tags and owns many at once; what is refused is said", async (page, open) => {
-    await as(page, "write");
+    await server.as(page, "a writer");
     await open("catalogue/datasets");
     await page.getByRole("checkbox", { name: "Tick all rows of this page" }).check();
     await page.getByLabel("The tag").fill("team:shop");
@@ -165,7 +149,7 @@ describe("a writer", () => {
 
 describe("an admin", () => {
   onPage("makes keys, and sees who changed what", async (page, open) => {
-    await as(page, "admin");
+    await server.as(page, "admin");
     await open("settings/keys");
     await page.getByText("a reader", { exact: false }).first().waitFor();
     await page.getByLabel("Name of the key").waitFor();

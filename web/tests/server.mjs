@@ -45,6 +45,28 @@ export async function serve(fill = seed, settings = {}) {
   return { url, close };
 }
 
+/**
+ * A closed server. `people`: name → role, each with a key; "admin" has one already. `ask` posts as the admin; `as` opens a page's next addresses as
+ * one of them.
+ */
+export async function serveClosed(people) {
+  const keys = { admin: "an-admin-key-for-the-browser-tests" };
+  const server = await serve(() => undefined, { HEADWATER_ACCESS__ADMIN_KEY: keys.admin });
+  const ask = async (path, body) => {
+    const response = await fetch(new URL(path, server.url), {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${keys.admin}` },
+      body: JSON.stringify(body),
+    });
+    const answer = await response.json();
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`);
+    return answer;
+  };
+  for (const [name, role] of Object.entries(people)) keys[name] = (await ask("api/v2/admin/keys", { name, role })).key;
+  const as = (page, name) => page.setExtraHTTPHeaders({ authorization: `Bearer ${keys[name]}` });
+  return { ...server, keys, ask, as };
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const server = await serve();
   console.log(server.url);

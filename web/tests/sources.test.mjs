@@ -4,9 +4,8 @@ import { createServer } from "node:http";
 import { after, before, describe } from "node:test";
 import { openBrowser, pageTests, seg } from "./browser.mjs";
 import { shop } from "./seed.mjs";
-import { serve } from "./server.mjs";
+import { serveClosed } from "./server.mjs";
 
-const ADMIN = "an-admin-key-for-the-browser-tests";
 const ORDERS = `datasets/${seg("postgres://shop:5432:shop.public.orders")}`;
 /** A schema registry with one subject; while `away` it fails. */
 const SCHEMA = JSON.stringify({ type: "record", name: "click", fields: [{ name: "session", type: "string" }] });
@@ -26,29 +25,11 @@ const registry = createServer((request, response) => {
 
 let browser;
 let server;
-const keys = { admin: ADMIN };
-
-async function ask(path, body) {
-  const response = await fetch(new URL(path, server.url), {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${ADMIN}` },
-    body: JSON.stringify(body),
-  });
-  const answer = await response.json();
-  assert.ok(response.ok, `${path}: ${response.status} ${JSON.stringify(answer)}`);
-  return answer;
-}
-
 before(async () => {
   await new Promise((resolve) => registry.listen(0, "127.0.0.1", resolve));
   browser = await openBrowser();
-  server = await serve(() => undefined, { HEADWATER_ACCESS__ADMIN_KEY: ADMIN });
-  await ask("api/v1/lineage/batch", shop());
-  for (const [name, role] of [
-    ["ana@example.com", "read"],
-    ["a reader", "read"],
-  ])
-    keys[name] = (await ask("api/v2/admin/keys", { name, role })).key;
+  server = await serveClosed({ "ana@example.com": "read", "a reader": "read" });
+  await server.ask("api/v1/lineage/batch", shop());
 });
 after(async () => {
   await browser?.close();
@@ -56,14 +37,13 @@ after(async () => {
   registry.close();
 });
 const onPage = pageTests(() => ({ browser, server }));
-const as = (page, name) => page.setExtraHTTPHeaders({ authorization: `Bearer ${keys[name]}` });
 
 describe("what is read on a schedule", () => {
   onPage("is listed with its last pull, pulled at once by an admin, and says what went wrong", async (page, open) => {
     const settings = { address: `http://127.0.0.1:${registry.address().port}`, namespace: "kafka://broker:9092" };
-    const tested = await ask("api/v2/connectors", { name: "topics", kind: "schema_registry", settings });
+    const tested = await server.ask("api/v2/connectors", { name: "topics", kind: "schema_registry", settings });
     assert.equal(tested.ok, true, JSON.stringify(tested));
-    await as(page, "a reader");
+    await server.as(page, "a reader");
     await open("catalogue/sources");
     const row = page.getByRole("table", { name: "Connectors" }).getByRole("row", { name: /topics/ });
     await row.getByText("schema_registry").waitFor();
@@ -72,7 +52,7 @@ describe("what is read on a schedule", () => {
     await page.getByRole("table", { name: "Sources" }).getByText("kafka://broker:9092").waitFor({ timeout: 60_000 });
 
     away = true;
-    await as(page, "admin");
+    await server.as(page, "admin");
     await open("catalogue/sources");
     await row.getByRole("button", { name: "Pull now" }).click();
     await row.getByText(/500|out of order/).waitFor({ timeout: 60_000 });
@@ -84,7 +64,7 @@ describe("what is read on a schedule", () => {
 
 describe("a subscription", () => {
   onPage("is a person's own, lasts, and ends", async (page, open) => {
-    await as(page, "ana@example.com");
+    await server.as(page, "ana@example.com");
     await open(ORDERS);
     const button = page.getByRole("button", { name: /^Subscribe/ });
     await button.click();
@@ -94,7 +74,7 @@ describe("a subscription", () => {
     await page.getByRole("button", { name: "Subscribe", exact: true, pressed: false }).waitFor();
 
     // A key that is no mail address cannot be written to.
-    await as(page, "a reader");
+    await server.as(page, "a reader");
     await open(ORDERS);
     await page.getByRole("link", { name: "Lineage" }).first().waitFor();
     assert.equal(await button.count(), 0);

@@ -94,6 +94,9 @@ def fold(text: str, quoted: bool, rule: Rules) -> str:
     return text.upper() if rule.fold == "upper" else text.lower()
 
 
+HIVES = frozenset({"hive", "spark", "spark2", "databricks"})
+"""Hive and the parsers of the products that read its SQL."""
+
 EXTERNAL = "external:"
 """Begins the first part of the name of a table in another system: `external:CONNECTION`."""
 
@@ -138,7 +141,7 @@ _ORACLE = _STANDARD | frozenset(
 @functools.cache
 def pseudo(parser: str) -> frozenset[str]:
     """The words that stand where a column could and are none."""
-    if parser in {"hive", "spark", "spark2", "databricks"}:
+    if parser in HIVES:
         return _STANDARD | {"grouping__id"}
     return _ORACLE if parser in {"", "oracle", "snowflake", "teradata", "postgres"} else _STANDARD
 

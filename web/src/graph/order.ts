@@ -21,22 +21,22 @@ const SMALL = 6000;
 
 export function order(graph: Layered): { rows: Int32Array[]; crossings: number } {
   const start = seed(graph);
-  const table = new Table(graph);
+  const ordering = new Ordering(graph);
   const small = graph.down.length < SMALL;
-  let best = swept(table, start, true, small);
+  let best = swept(ordering, start, true, small);
   if (!small || best.crossings === 0) return best;
   // Other ways down the same hill, from other places on it, end elsewhere; where they are cheap, the best of them counts.
   const attempt = (rows: readonly Int32Array[], downwards: boolean) => {
-    const other = swept(table, rows, downwards, true);
+    const other = swept(ordering, rows, downwards, true);
     if (other.crossings < best.crossings) best = other;
   };
   attempt(start, false);
   attempt(best.rows, true);
-  return sifted(table, best.rows);
+  return sifted(ordering, best.rows);
 }
 
 /** The graph with where each vertex stands in its row, and the room that sorting a row needs. */
-class Table {
+class Ordering {
   readonly position: Int32Array;
   readonly sorting: Keyed;
   readonly above: Ends;
@@ -49,12 +49,12 @@ class Table {
     this.below = { start: graph.downStart, at: new Int32Array(graph.down.length) };
   }
 
-  settle(rows: readonly Int32Array[]) {
+  setPositions(rows: readonly Int32Array[]) {
     for (const row of rows) for (let i = 0; i < row.length; i++) this.position[row[i]] = i;
   }
 
   /** Brings `above` and `below` up to date for this row; they hold as long as the rows beside it stand still. */
-  look(row: Int32Array) {
+  readEnds(row: Int32Array) {
     const { position, above, below, graph } = this;
     for (const v of row) {
       for (let i = above.start[v]; i < above.start[v + 1]; i++) above.at[i] = position[graph.up[i]];
@@ -77,20 +77,20 @@ function excess(a: number, b: number, { start, at }: Ends): number {
   return sum;
 }
 
-function swept(table: Table, start: readonly Int32Array[], first: boolean, small: boolean) {
+function swept(ordering: Ordering, start: readonly Int32Array[], first: boolean, small: boolean) {
   let rows = start.map((row) => row.slice());
-  table.settle(rows);
+  ordering.setPositions(rows);
   let best = rows.map((row) => row.slice());
-  let fewest = crossings(table, rows);
+  let fewest = crossings(ordering, rows);
   let since = 0;
   for (let sweep = 0; sweep < SWEEPS && fewest > 0 && since < PATIENCE; sweep++) {
     const downwards = (sweep % 2 === 0) === first;
     // Of equals now the first and now the last goes before, so that a plateau is crossed and not only stood on.
     const tie = small && sweep % 4 >= 2 ? -1 : 1;
     for (let k = 0; k < rows.length; k++)
-      sortByNeighbours(table, rows[downwards ? k : rows.length - 1 - k], downwards, tie);
-    if (small) transpose(table, rows);
-    const now = crossings(table, rows);
+      sortByNeighbours(ordering, rows[downwards ? k : rows.length - 1 - k], downwards, tie);
+    if (small) transpose(ordering, rows);
+    const now = crossings(ordering, rows);
     if (now < fewest) {
       since = small || now < fewest * (1 - WORTH) ? 0 : since + 1;
       fewest = now;
@@ -98,19 +98,19 @@ function swept(table: Table, start: readonly Int32Array[], first: boolean, small
     } else since++;
   }
   rows = best;
-  table.settle(rows);
+  ordering.setPositions(rows);
   // Swapping neighbours mends what averages cannot see.
   if (fewest > 0 && small) {
-    for (let pass = 0; pass < 8 && transpose(table, rows); pass++);
-    fewest = crossings(table, rows);
+    for (let pass = 0; pass < 8 && transpose(ordering, rows); pass++);
+    fewest = crossings(ordering, rows);
   }
   return { rows, crossings: fewest };
 }
 
 /** Moves each vertex to the best place in its row while that helps: what swapping neighbours cannot reach over a ridge. */
-function sifted(table: Table, start: readonly Int32Array[]) {
+function sifted(ordering: Ordering, start: readonly Int32Array[]) {
   const rows = start.map((row) => row.slice());
-  table.settle(rows);
+  ordering.setPositions(rows);
   let stirred = new Uint8Array(rows.length + 2).fill(1);
   for (let pass = 0; pass < SIFTS; pass++) {
     // A row in which nothing moved, between two in which nothing moved, stays as it is.
@@ -118,14 +118,14 @@ function sifted(table: Table, start: readonly Int32Array[]) {
     stirred = new Uint8Array(rows.length + 2);
     rows.forEach((row, l) => {
       if (!(before[l] || before[l + 1] || before[l + 2] || stirred[l])) return;
-      table.look(row);
-      for (const v of row.slice()) if (sift(table, row, v)) stirred[l + 1] = 1;
+      ordering.readEnds(row);
+      for (const v of row.slice()) if (sift(ordering, row, v)) stirred[l + 1] = 1;
     });
   }
-  return { rows, crossings: crossings(table, rows) };
+  return { rows, crossings: crossings(ordering, rows) };
 }
 
-function sift({ position, above, below }: Table, row: Int32Array, v: number): boolean {
+function sift({ position, above, below }: Ordering, row: Int32Array, v: number): boolean {
   const at = position[v];
   let best = at;
   let most = 0;
@@ -170,7 +170,7 @@ function seed(graph: Layered): Int32Array[] {
   return lists.map((list) => Int32Array.from(list));
 }
 
-function sortByNeighbours({ graph, position, sorting }: Table, row: Int32Array, downwards: boolean, tie: 1 | -1) {
+function sortByNeighbours({ graph, position, sorting }: Ordering, row: Int32Array, downwards: boolean, tie: 1 | -1) {
   const start = downwards ? graph.upStart : graph.downStart;
   const list = downwards ? graph.up : graph.down;
   const { key, vertex } = sorting;
@@ -190,7 +190,7 @@ function sortByNeighbours({ graph, position, sorting }: Table, row: Int32Array, 
 }
 
 /** Exact number of pairs of edges that cross: of two edges in the order of their beginnings, ends in the wrong order. */
-function crossings({ graph, position, sorting }: Table, rows: readonly Int32Array[]): number {
+function crossings({ graph, position, sorting }: Ordering, rows: readonly Int32Array[]): number {
   const { downStart, down } = graph;
   let total = 0;
   const { key } = sorting;
@@ -211,11 +211,11 @@ function crossings({ graph, position, sorting }: Table, rows: readonly Int32Arra
   return total;
 }
 
-function transpose(table: Table, rows: readonly Int32Array[]): boolean {
-  const { position, above, below } = table;
+function transpose(ordering: Ordering, rows: readonly Int32Array[]): boolean {
+  const { position, above, below } = ordering;
   let improved = false;
   for (const row of rows) {
-    table.look(row);
+    ordering.readEnds(row);
     for (let i = 0; i + 1 < row.length; i++) {
       const a = row[i];
       const b = row[i + 1];

@@ -5,7 +5,8 @@ Which jobs a page has holds until an event arrives; what it shows of each is the
 
 import datetime as dt
 import uuid
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -21,6 +22,38 @@ MOST_JOBS = 1000
 
 _PLACE = b'"jobs":[]'
 _encode = msgspec.json.Encoder().encode
+L = TypeVar("L", bound=Hashable)
+
+
+class PageFace(Generic[L]):
+    """A page of jobs of either API. `listing`: all that the page depends on, besides the graph."""
+
+    most = 0
+
+    def __init__(self, listing: L) -> None:
+        self.listing = listing
+
+    @property
+    def key(self) -> Hashable:
+        return self.listing
+
+    @property
+    def root(self) -> Hashable:
+        return self.listing
+
+
+def spots_of(graph: ResidentGraph, jobs: Iterable[uuid.UUID]) -> list[Spot]:
+    """Return the jobs of a page, held or not. Raises Unanswerable for one that the answer may show otherwise."""
+    spots = [graph.graph.spot(job, "JOB") for job in jobs]
+    if not graph.graph.mixed.isdisjoint(spots):
+        raise Unanswerable
+    return spots
+
+
+def filled(page: msgspec.Struct, jobs: Iterable[bytes]) -> bytes:
+    """Return a page without jobs, encoded with these."""
+    before, _, after = _encode(page).partition(_PLACE)
+    return b'%b"jobs":[%b]%b' % (before, b",".join(jobs), after)
 
 
 class _JobsPage(msgspec.Struct, frozen=True):
@@ -37,36 +70,20 @@ async def jobs(graph: ResidentGraph, listing: Listing) -> bytes | None:
     return await graph.answer(_JobsFace(listing))
 
 
-class _JobsFace:
-    most = 0
-
-    def __init__(self, listing: Listing) -> None:
-        self.listing = listing
-
-    @property
-    def key(self) -> Hashable:
-        return self.listing
-
-    @property
-    def root(self) -> Hashable:
-        return self.listing
-
+class _JobsFace(PageFace[Listing]):
     async def find_root(self, connection: Connection) -> _JobsPage:
         rows, total = await rows_of(connection, "jobs", self.listing, None)
         jobs = tuple(row.id for row in rows)
         return _JobsPage(jobs, total, await node_store.child_counts(connection, jobs))
 
     def attempt(self, graph: ResidentGraph, page: _JobsPage, passing: Passing) -> bytes | Missing | list[Spot]:
-        spots = [graph.graph.spot(job, "JOB") for job in page.jobs]
-        if not graph.graph.mixed.isdisjoint(spots):
-            raise Unanswerable
+        spots = spots_of(graph, page.jobs)
         missing = unloaded(spots, passing, dt.datetime.now(dt.UTC))
         if missing:
             return missing
         names = {spot.id: spot.name for spot in spots}
         children = {names[job]: count for job, count in page.children.items()}
-        before, _, after = _encode(Jobs(page.total, [], None, children)).partition(_PLACE)
-        return b'%b"jobs":[%b]%b' % (before, b",".join([encoded_node(spot, passing) for spot in spots]), after)
+        return filled(Jobs(page.total, [], None, children), [encoded_node(spot, passing) for spot in spots])
 
     async def load_bodies(
         self, connection: Connection, graph: ResidentGraph, spots: list[Spot], passing: Passing

@@ -4,11 +4,12 @@ Which jobs a page has holds until an event arrives; a job's body until an event 
 """
 
 import uuid
-from collections.abc import Collection, Hashable
+from collections.abc import Collection
 
 import msgspec
 
-from headwater.answer.lineage.resident import Passing, ResidentGraph, Unanswerable
+from headwater.answer.lineage.resident import Passing, ResidentGraph
+from headwater.answer.lineage.resident_jobs import MOST_JOBS, PageFace, filled, spots_of
 from headwater.answer.marquez import jobs as reference
 from headwater.answer.marquez import shapes
 from headwater.graph.adjacency import Missing, Spot
@@ -17,11 +18,7 @@ from headwater.store.database import Connection
 from headwater.store.lineage import names
 from headwater.store.marquez import marquez as rows
 
-MOST_JOBS = 1000
-"""Longer pages are not held."""
-
 _KIND = "v1 job of a page"
-_PLACE = b'"jobs":[]'
 _encode = msgspec.json.Encoder().encode
 
 
@@ -48,20 +45,7 @@ async def page(
     return await graph.answer(_JobsFace(_Listing(namespace, frozenset(states), limit, offset)))
 
 
-class _JobsFace:
-    most = 0
-
-    def __init__(self, listing: _Listing) -> None:
-        self.listing = listing
-
-    @property
-    def key(self) -> Hashable:
-        return self.listing
-
-    @property
-    def root(self) -> Hashable:
-        return self.listing
-
+class _JobsFace(PageFace[_Listing]):
     async def find_root(self, connection: Connection) -> _JobsPage:
         listing = self.listing
         found, total = await rows.jobs_page(
@@ -70,13 +54,10 @@ class _JobsFace:
         return _JobsPage(tuple(row.id for row in found), total)
 
     def attempt(self, graph: ResidentGraph, page: _JobsPage, _passing: Passing) -> bytes | Missing | list[Spot]:
-        spots = [graph.graph.spot(job, "JOB") for job in page.jobs]
-        if not graph.graph.mixed.isdisjoint(spots):
-            raise Unanswerable
+        spots = spots_of(graph, page.jobs)
         if missing := [spot for spot in spots if _KIND not in spot.bodies]:
             return missing
-        before, _, after = _encode(shapes.Jobs(jobs=[], total_count=page.total)).partition(_PLACE)
-        return b'%b"jobs":[%b]%b' % (before, b",".join([spot.bodies[_KIND].shown for spot in spots]), after)
+        return filled(shapes.Jobs(jobs=[], total_count=page.total), [spot.bodies[_KIND].shown for spot in spots])
 
     async def load_bodies(
         self, connection: Connection, graph: ResidentGraph, spots: list[Spot], _passing: Passing

@@ -5,6 +5,7 @@ from typing import Any
 from sqlglot import exp
 
 from headwater.columns import form
+from headwater.columns.dialect import HIVES
 from headwater.columns.kinds import TRANSFORMED
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.functions import XML_METHODS
@@ -103,13 +104,10 @@ _SCHEMAS = frozenset({"main", "temp", "system", "pg_catalog", "information_schem
 
 
 def as_element(context: Context, node: Any) -> Any:
-    """Return `list[0]` as an element of a column called list, which the parser takes for the making of a list: Spark and Hive have no such."""
+    """Return `list[0]` as an element of the column `list`. The parser reads `list[…]` as a list that is made; Spark and Hive make none so."""
     if type(node) is not exp.List or context.rule.parser not in HIVES:
         return node
     return exp.Bracket(this=exp.Column(this=exp.to_identifier("list")), expressions=node.expressions)
-
-
-HIVES = frozenset({"spark", "databricks", "spark2", "hive"})
 
 
 def changes_fields(node: Any) -> bool:

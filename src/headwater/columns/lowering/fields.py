@@ -9,6 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from headwater.columns import form
+from headwater.columns.dialect import HIVES
 from headwater.columns.kinds import AGGREGATED, AS_IS, BRANCHED, SORT, TRANSFORMED, WINDOW
 from headwater.columns.lowering import maps
 from headwater.columns.lowering.access import as_element, as_value, changes_fields
@@ -76,7 +77,7 @@ def _struct(context: Context, node: Any) -> Fields | None:
 
 _BY_COLUMN = frozenset({"bigquery", "spark", "databricks", "spark2"})
 _UNNAMED = {
-    **dict.fromkeys(("spark", "databricks", "spark2", "hive"), "col{1}"),
+    **dict.fromkeys(HIVES, "col{1}"),
     **dict.fromkeys(("trino", "presto", "athena"), "field{0}"),
     "postgres": "f{1}",
 }

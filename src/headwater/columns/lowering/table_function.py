@@ -6,9 +6,8 @@ from typing import Any
 from sqlglot import exp
 
 from headwater.columns import form
-from headwater.columns.dialect import EXTERNAL
+from headwater.columns.dialect import EXTERNAL, HIVES
 from headwater.columns.kinds import AS_IS, FILTER, TRANSFORMED
-from headwater.columns.lowering.access import HIVES
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.elements import element
 from headwater.columns.lowering.expression import lower

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from itertools import islice
 
 from headwater.columns import form
+from headwater.columns.dialect import HIVES
 from headwater.columns.kinds import AGGREGATED, AS_IS, FILTER, GROUP_BY, MASKED, MASKING_USE, SORT, STEPS, step
 from headwater.columns.resolving.common_tables import in_order
 from headwater.columns.resolving.dependencies import (
@@ -188,7 +189,7 @@ class Resolver(FromClause):
         parser = self.rule.parser
         if parser == "duckdb":
             return f"col{place}"
-        if parser in {"spark", "databricks", "spark2", "hive"}:
+        if parser in HIVES:
             return f"col{place + 1}"
         return ("COLUMN%d" if self.rule.fold == "upper" else "column%d") % (place + 1)
 
