@@ -68,17 +68,14 @@ def kept() -> Kept:
 
 @pytest.fixture(scope="session")
 def attachment(spark: Any, kept: Kept) -> Any:
-    import os
-
     from headwater.capture.spark import attach
 
-    for name in ("OPENLINEAGE_CONTEXT", "OPENLINEAGE_PARENT_ID"):
-        os.environ.pop(name, None)
-    os.environ["HEADWATER_SPARK_HEARTBEAT"] = "0"  # its signs of life would come between what the cases expect
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADWATER_SPARK_HEARTBEAT", "0")  # its signs of life would come between what the cases expect
+        patch.setenv("HEADWATER_SPARK_PATIENCE", "120")  # a loaded machine is slow, not wrong
+        for name in ("OPENLINEAGE_CONTEXT", "OPENLINEAGE_PARENT_ID"):
+            patch.delenv(name, raising=False)
         return attach(spark, emitter=kept)
-    finally:
-        del os.environ["HEADWATER_SPARK_HEARTBEAT"]
 
 
 @pytest.fixture(scope="session")

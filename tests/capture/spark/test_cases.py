@@ -47,7 +47,7 @@ def test_case(name: str, spark: Any, attachment: Any, kept: Any, land: Path, tmp
     from pyspark.sql import Window, functions
 
     run(name, spark, land, tmp_path, functions, Window)
-    assert attachment.flush(10)
+    assert attachment.flush()
     expected = json.loads((CASES / f"{name}.expected.json").read_text())
     actual = told(kept.events, any_order=expected.get("any_order", False))
     assert actual == expected["events"], json.dumps(actual, indent=1)

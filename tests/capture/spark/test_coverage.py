@@ -19,7 +19,7 @@ def covered(kept: Any, attachment: Any, write: Any) -> dict[str, Any]:
     attachment.flush()
     kept.events.clear()
     write()
-    assert attachment.flush(10)
+    assert attachment.flush()
     (end,) = [event for event in kept.events if event["eventType"] == "COMPLETE"]
     found = end["run"]["facets"]["headwater_coverage"]
     return {key: value for key, value in found.items() if not key.startswith("_")}

@@ -137,7 +137,7 @@ def test_deep_plans_end_in_tables_not_in_a_hang(spark: Any, attachment: Any, eve
     for _ in range(300):
         frame = frame.where("id > 0")
     frame.write.parquet(str(tmp_path / "out"))
-    attachment.flush(30)
+    attachment.flush()
     assert events[-1]["eventType"] == "COMPLETE"
     assert events[-1]["inputs"][0]["name"].endswith("/people")
 
@@ -262,7 +262,7 @@ def test_an_rdd_of_a_data_frame_names_what_the_data_frame_names(
         frame.write.parquet(str(tmp_path / f"plain-{name}"))
         rdd = frame.toJSON() if name == "json" else frame.rdd
         rdd.map(str).saveAsTextFile(str(tmp_path / f"rdd-{name}"))
-        assert attachment.flush(10)
+        assert attachment.flush()
         ends = [event for event in kept.events if event["eventType"] == "COMPLETE" and event["outputs"]]
         named[name] = [sorted(one["name"] for one in event["inputs"]) for event in ends]
     assert all(len(both) == 2 and both[0] == both[1] and both[0] for both in named.values()), named

@@ -32,7 +32,7 @@ def test_program(
     attachment._application._reported.clear()
     with caplog.at_level(logging.WARNING, "headwater"):
         run(name, spark, land, tmp_path, __import__("pyspark.sql.functions", fromlist=["F"]), None, CASES)
-        assert attachment.flush(20)
+        assert attachment.flush()
     assert [record.getMessage() for record in caplog.records if record.name == "headwater"] == []
     runs = [told(event) for event in kept.events if event["eventType"] == "COMPLETE" and event["outputs"]]
     for one, wanted in zip(runs, expected["runs"], strict=False):

@@ -57,10 +57,10 @@ def test_one_run_from_its_first_batch_until_it_is_stopped(
         source(spark, people).writeStream.option("checkpointLocation", str(tmp_path / "c")).start(str(tmp_path / "out"))
     )
     query.processAllAvailable()
-    assert attachment.flush(10)
+    assert attachment.flush()
     assert about(events, "out")[-1]["eventType"] == "RUNNING"  # it waits for more
     query.stop()
-    assert attachment.flush(10)
+    assert attachment.flush()
     told = about(events, "out")
     assert [one["eventType"] for one in told] == ["START", *["RUNNING"] * files(people), "COMPLETE"]
     assert len({one["run"]["runId"] for one in told}) == 1
@@ -84,7 +84,7 @@ def test_all_that_a_function_writes_is_one_run_for_each_dataset(
         batch.select("name").write.mode("append").parquet(str(tmp_path / "names"))
 
     source(spark, people).writeStream.foreachBatch(write).trigger(availableNow=True).start().awaitTermination()
-    assert attachment.flush(10)
+    assert attachment.flush()
     for name in ("ids", "names"):
         told = about(events, name)
         assert [one["eventType"] for one in told] == ["START", *["RUNNING"] * files(people), "COMPLETE"]
@@ -103,7 +103,7 @@ def test_what_fails_says_why_and_what_it_had_committed(
 
     with pytest.raises(Exception, match="boom"):
         source(spark, people).writeStream.foreachBatch(write).trigger(availableNow=True).start().awaitTermination()
-    assert attachment.flush(10)
+    assert attachment.flush()
     told = about(events, "out")
     assert [one["eventType"] for one in told] == ["START", "RUNNING", "FAIL"]
     assert far(told[-1], "inputs") == [("logOffset", 0)]
@@ -115,7 +115,7 @@ def test_each_start_is_a_run_of_its_own(spark: Any, attachment: Any, events: Any
         writer = source(spark, people).writeStream.option("checkpointLocation", str(tmp_path / "c"))
         writer.trigger(availableNow=True).start(str(tmp_path / "out")).awaitTermination()
         spark.range(1).selectExpr("cast(id as int) id").write.mode("append").parquet(str(people))
-    assert attachment.flush(10)
+    assert attachment.flush()
     told = about(events, "out")
     assert len({one["run"]["runId"] for one in told}) == 2
     assert [one["eventType"] for one in told].count("COMPLETE") == 2
@@ -127,7 +127,7 @@ def test_a_stream_may_be_silent_between(
     monkeypatch.setattr(attachment._collector.streams, "_milliseconds", 3_600_000)
     writer = source(spark, people).writeStream.option("checkpointLocation", str(tmp_path / "c"))
     writer.trigger(availableNow=True).start(str(tmp_path / "out")).awaitTermination()
-    assert attachment.flush(10)
+    assert attachment.flush()
     assert [one["eventType"] for one in about(events, "out")] == ["START", "COMPLETE"]
     assert far(about(events, "out")[-1], "outputs")[0][1] > 0
 
