@@ -45,7 +45,11 @@ def receiving() -> Iterator[Receiver]:
         disable_nagle_algorithm = True
 
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+            length = int(self.headers["Content-Length"])
+            body = self.rfile.read(length)
+            if len(body) < length:  # the sender died between the head and the end of the body
+                self.close_connection = True
+                return
             status, reply, *more = receiver.answer(self.path, body)
             headers = {name.lower(): value for name, value in self.headers.items()}
             receiver.requests.append(Received(self.path, headers, body, status))

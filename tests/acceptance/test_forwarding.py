@@ -1,6 +1,7 @@
 """Servers that forward are killed, doubled, and made to send to each other: nothing is missed, nothing storms."""
 
 import json
+import socket
 import threading
 import time
 import uuid
@@ -37,6 +38,18 @@ def send(server: Process, first: int, count: int) -> None:
 def shown(server: Process) -> dict[str, Any]:
     told: dict[str, Any] = json.loads(server.get(f"{LISTENERS}/one")[1])["listener"]
     return told
+
+
+def test_a_sender_that_dies_between_head_and_body_has_sent_nothing() -> None:
+    """The test's own receiver: a server is killed at any byte."""
+    with receiving() as receiver:
+        address = urlsplit(receiver.url)
+        for body in (b"", b'{"event'):
+            with socket.create_connection((address.hostname, address.port)) as link:
+                link.sendall(b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 40\r\n\r\n" + body)
+                link.shutdown(socket.SHUT_WR)
+                assert link.recv(1024) == b""
+        assert receiver.jobs() == []
 
 
 def test_a_server_killed_in_the_middle_of_a_delivery_misses_nothing(serve: Callable[..., Process]) -> None:

@@ -79,6 +79,9 @@ class Limits(msgspec.Struct):
                 async def sending(message: Message) -> None:
                     # Once begun, an answer may take its time: exports can be long.
                     if message["type"] == "http.response.start":
+                        if timeout.expired():
+                            # The handler caught the cancellation, as a driver does that is interrupted, and answers now: too late.
+                            raise asyncio.CancelledError
                         timeout.reschedule(None)
                     await send(message)
 
