@@ -192,6 +192,13 @@ MERGES: Final = (
         {"first_at": ("time", _least())},
     ),
     Merge(
+        "report_statements",
+        "upsert_report_statements",
+        {"job_id": "uuid", "report_id": "uuid", "body_id": "uuid", "at": "time"},
+        ("job_id", "report_id", "body_id"),
+        {"first_at": ("time", _least()), "last_at": ("time", _most())},
+    ),
+    Merge(
         "edges",
         "upsert_edges",
         {"dataset_id": "uuid", "job_id": "uuid", "direction": "text", "at": "time", "declared": "flag", "by_event": "flag"},

@@ -6,9 +6,10 @@ same tables in any order and any number of times, so no step sorts, and tables a
 
 import datetime as dt
 import time
+import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
@@ -26,10 +27,25 @@ from headwater.pipeline.tables import Store, Table
 
 JOB: Final = "replay"
 _STATE: Final = "replay"
-# An event's body, its time in the log, its digest → rows by query.
-Projects = Callable[[bytes, dt.datetime, bytes], Mapping[str, Sequence[tuple[Any, ...]]]]
+Rows = Mapping[str, Sequence[tuple[Any, ...]]]
+# The tables of what statements of dbt read behind a model, and the tables that these rows follow from.
+_READ: Final = frozenset({"datasets", "namespaces", "foreign_edges"})
+_READ_FROM: Final = ("report_statements", "report_datasets", "datasets", "facet_bodies")
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_ROW: Final = "query string, row string"
 _MICROSECOND: Final = dt.timedelta(microseconds=1)
+
+
+class Projects(Protocol):
+    """Makes rows by query (`headwater.intake.events.executor`). It is sent to executors."""
+
+    def __call__(self, body: bytes, at: dt.datetime, digest: bytes, /) -> Rows:
+        """Project an event with its time in the log."""
+
+    def statement_rows(
+        self, job: uuid.UUID, outputs: list[tuple[str, str]], body: bytes, first_at: dt.datetime, last_at: dt.datetime
+    ) -> Rows:
+        """Project a statement below a run of a dbt model."""
 
 
 class Replayed(msgspec.Struct, kw_only=True):
@@ -131,9 +147,16 @@ def _write_tables(desk: Desk, events: DataFrame, projects: Projects, merges: Seq
     sources = [merge for merge in MERGES if merge.table in settled.SOURCES]
     if any(merge.table in settled.COLUMNS for merge in merges):
         wanted |= {merge.query: tuple(merge.told) for merge in sources}
-    rows = projected(events, projects, wanted).persist()
+    reading = any(merge.table in _READ for merge in merges)
+    read_from = [merge for merge in MERGES if merge.table in _READ_FROM]
+    if reading:
+        wanted |= {merge.query: tuple(merge.told) for merge in read_from}
+    rows = reported = projected(events, projects, wanted).persist()
     counted: dict[str, int] = {}
     try:
+        if reading and not _of(reported, "report_statements").isEmpty():
+            statements = _statements({merge.table: _merged(merge, reported) for merge in read_from})
+            rows = reported.unionByName(_statement_rows(statements, projects, wanted))
         for merge in merges:
             table = _merged(merge, rows)
             if merge.table in settled.COLUMNS:
@@ -142,15 +165,58 @@ def _write_tables(desk: Desk, events: DataFrame, projects: Projects, merges: Seq
             counted[merge.table] = desk.written(table_of(merge)).count()
         return {"events": events.count(), "rows": counted}
     finally:
-        rows.unpersist()
+        reported.unpersist()
 
 
 def _merged(merge: Merge, rows: DataFrame) -> DataFrame:
     return merge.merged(rows.where(F.col("query") == merge.query))
 
 
+def _of(rows: DataFrame, table: str) -> DataFrame:
+    return rows.where(F.col("query") == next(merge.query for merge in MERGES if merge.table == table))
+
+
+def _statements(tables: Mapping[str, DataFrame]) -> DataFrame:
+    """job_id, outputs, body, first_at, last_at: statements below runs of dbt models whose outputs are known."""
+    outputs = (
+        tables["report_datasets"]
+        .where("direction = 'out'")
+        .join(tables["datasets"].withColumnRenamed("id", "dataset_id"), "dataset_id")
+        .groupBy("job_id", "report_id")
+        .agg(F.collect_set(F.struct("namespace", "name")).alias("outputs"))
+    )
+    return (
+        tables["report_statements"]
+        .join(outputs, ["job_id", "report_id"])
+        .join(tables["facet_bodies"].withColumnRenamed("id", "body_id"), "body_id")
+        .select("job_id", "outputs", "body", "first_at", "last_at")
+    )
+
+
+def _statement_rows(statements: DataFrame, projects: Projects, wanted: Mapping[str, tuple[str, ...]]) -> DataFrame:
+    """query, row: of the tables that these statements read."""
+
+    def project(row: Mapping[str, Any]) -> Rows:
+        outputs = [(one["namespace"], one["name"]) for one in row["outputs"]]
+        times = row["first_at"].astimezone(dt.UTC), row["last_at"].astimezone(dt.UTC)
+        return projects.statement_rows(uuid.UUID(row["job_id"]), outputs, row["body"], *times)
+
+    return statements.mapInArrow(_in_batches(project, wanted), _ROW)
+
+
 def projected(events: DataFrame, projects: Projects, wanted: Mapping[str, tuple[str, ...]]) -> DataFrame:
     """query, row: what each event stands for, a row as JSON by the names of its query; those of a batch that say the same once."""
+
+    def project(event: Mapping[str, Any]) -> Rows:
+        return projects(event["body"], event["event_time"].astimezone(dt.UTC), event["digest"])
+
+    return events.select("body", "event_time", "digest").mapInArrow(_in_batches(project, wanted), _ROW)
+
+
+def _in_batches(
+    project: Callable[[Mapping[str, Any]], Rows], wanted: Mapping[str, tuple[str, ...]]
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Return a function of Arrow batches to (query, row) that projects each of their rows."""
 
     def project_batches(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -159,9 +225,8 @@ def projected(events: DataFrame, projects: Projects, wanted: Mapping[str, tuple[
         encoder = msgspec.json.Encoder()
         for batch in batches:
             told: dict[tuple[str, bytes], None] = {}
-            for event in batch.to_pylist():
-                found = projects(event["body"], event["event_time"].astimezone(dt.UTC), event["digest"])
-                for query, rows in found.items():
+            for one in batch.to_pylist():
+                for query, rows in project(one).items():
                     if names := wanted.get(query):
                         for row in rows:
                             values = dict(zip(names, map(_plain, row), strict=True))
@@ -171,7 +236,7 @@ def projected(events: DataFrame, projects: Projects, wanted: Mapping[str, tuple[
                 [pa.array([query for query, _ in told], pa.string()), pa.array(texts, pa.string())], schema=schema
             )
 
-    return events.select("body", "event_time", "digest").mapInArrow(project_batches, "query string, row string")
+    return project_batches
 
 
 def _plain(value: Any) -> Any:

@@ -9,6 +9,9 @@ import pytest
 from tests.events import encoded
 from tests.fixtures.app import Client
 
+from headwater.intake.upkeep.rebuild import fingerprints, rebuild
+from headwater.store.database import Database
+
 CASES = Path(__file__).parents[2] / "cases/dbt_ol"
 W = "duckdb://shop.duckdb"
 
@@ -48,6 +51,43 @@ def test_ephemeral_models_and_seeds_do_not_break_the_chain(client: Client, mode:
     assert around(client, "mart_customers", "upstream") >= {"raw_orders", "stg_orders"}
     assert around(client, "raw_orders", "downstream") >= {"stg_orders", "mart_customers"}
     assert around(client, "stg_orders", "downstream") >= {"mart_customers"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_columns_behind_ephemeral_models_are_read_from_statements_in_any_order(
+    client: Client, database: Database, run: Any, seed: int
+) -> None:
+    """No statement names its connection: it is that of the model's output, which arrives before or after."""
+    events = recorded("shop_structured_logs.ndjson")
+    random.Random(seed).shuffle(events)
+    send(client, events)
+    before = run(fingerprints(database))
+    run(rebuild(database))
+    assert run(fingerprints(database)) == before
+    start = f"dataset:{W}:shop.main."
+    for node, direction in (("mart_customers", "upstream"), ("stg_orders", "downstream")):
+        answer = client.get("/api/v2/lineage", node=start + node, direction=direction, depth=1, columns="true").json()
+        found = {
+            (one["source"].removeprefix(start), one["source_field"], one["target_field"], one["origin"])
+            for one in answer["column_edges"]
+            if one["target"] == f"{start}mart_customers" and one["transformations"][0]["type"] == "DIRECT"
+        }
+        assert found >= {
+            ("stg_orders", "customer", "customer", "PARSED_SQL"),
+            ("stg_orders", "amount", "total", "PARSED_SQL"),
+        }
+
+
+def test_a_statement_is_read_with_the_output_of_its_own_run(client: Client) -> None:
+    """Two targets of one project have the same jobs: the statement of one run says nothing of the other's warehouse."""
+    events = recorded("shop_structured_logs.ndjson")
+    other = json.loads(json.dumps(events).replace(W, "duckdb://prod.duckdb").replace("01a21d9f-", "01a21d90-"))
+    for event in other:
+        event["job"]["facets"].pop("sql", None)
+    send(client, [*events, *other])
+    answer = client.get("/api/v2/lineage", node="dataset:duckdb://prod.duckdb:shop.main.stg_orders", depth=1).json()
+    jobs = {edge["target"] for edge in answer["edges"] if edge["source"].startswith("dataset:duckdb://prod")}
+    assert jobs == {"job:dbt:model.shop.stg_orders", "job:dbt:model.shop.int_paid"}, answer["edges"]
 
 
 def test_what_only_the_query_of_a_model_reads_is_marked(client: Client) -> None:

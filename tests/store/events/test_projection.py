@@ -139,9 +139,28 @@ def datasets(draw: Any, *, output: bool = False) -> dict[str, Any]:
 
 
 @st.composite
+def of_a_dbt_model(draw: Any, at: str) -> dict[str, Any]:
+    """Draw an event of a dbt model's run or of a statement below it, which names no connection: they share few runs."""
+    run, model, table = draw(st.integers(1, 3)), f"model.shop.{draw(jobs)}", draw(fields)
+    place = draw(st.sampled_from(["duckdb://a", "duckdb://b"]))
+    if draw(st.booleans()):
+        return run_event("COMPLETE", run, model, [], [dataset(f"db.main.{model[-3:]}", namespace=place)], at=at)
+    query = f'create table "db"."main"."{model[-3:]}__dbt_tmp" as select * from "db"."main"."{table}"'
+    job_facets = {
+        "jobType": facet(processingType="BATCH", integration="DBT", jobType="SQL"),
+        "sql": facet(query=query, dialect="duckdb"),
+    }
+    return run_event(
+        "COMPLETE", run + 10, f"{model}.sql.1", at=at, run_facets=parent(run, model), job_facets=job_facets
+    )
+
+
+@st.composite
 def events(draw: Any) -> dict[str, Any]:
     at = draw(times)
     kind = draw(st.integers(0, 9))
+    if kind in (2, 3):
+        return draw(of_a_dbt_model(at))
     if kind == 0:
         return {"eventTime": at, "producer": "p", "dataset": draw(datasets())}
     inputs, outputs = draw(st.lists(datasets(), max_size=2)), draw(st.lists(datasets(output=True), max_size=2))

@@ -26,6 +26,7 @@ from headwater.intake.events.batcher import Batcher
 from headwater.intake.events.bisection import isolate_failures
 from headwater.intake.events.changes import Changes
 from headwater.intake.events.project import Projector
+from headwater.intake.events.statements import add_statement_reads
 from headwater.intake.events.touched import TouchedNodes
 from headwater.intake.events.width import Limits, check_width
 from headwater.intake.people import manual
@@ -303,7 +304,8 @@ class Intake:
                 mentioned := _mentioned_again(items, projected, new, written)
             ):
                 await manual.unhide(connection, mentioned, cache.projector.decoder.identity)
-            if changed := written.changed | written.hidden:
+            behind = await add_statement_reads(connection, rows, cache.projector.decoder)
+            if changed := written.changed | written.hidden | behind:
                 reported = cast("Sequence[DatasetRow]", rows.get(DatasetRow, ()))
                 created = {row.id: (row.namespace, row.name) for row in reported if row.id in written.created}
                 await search.refresh(connection, changed, regrouped=bool(rows.get(DatasetLinkRow)), new=created)

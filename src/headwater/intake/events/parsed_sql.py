@@ -10,7 +10,7 @@ database could be any table, so it has none; the receipt names it.
 import datetime as dt
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -21,10 +21,10 @@ from headwater.model.event import Event
 from headwater.model.facets import parent
 from headwater.model.names import DatasetName, is_path, normalised
 from headwater.model.sql_platform import dialect_of, name_parts
-from headwater.store.events.rows import AnyRow, ForeignEdgeRow
+from headwater.store.events.rows import AnyRow, ForeignEdgeRow, ReportStatementRow
 
 # The reporters of these edges, which mark them: of a job that reports no dataset, and of one that leaves inputs out.
-_ALONE, _BESIDE = uuid.UUID(int=0), uuid.UUID(int=1)
+_ALONE, BESIDE = uuid.UUID(int=0), uuid.UUID(int=1)
 # A text beyond this is a dump of data, and would keep others waiting.
 _LONGEST = 100_000
 # Schemas that describe the database itself.
@@ -36,6 +36,8 @@ _DBT_QUERIES = frozenset({"MODEL", "SNAPSHOT"})
 _MOST_NAMED = 5
 # The beginnings of the names of jobs that make a relation, in dbt's structured logs.
 _DBT_MODELS = ("model.", "snapshot.")
+# A statement that reads no table needs no row: BEGIN, ALTER, DROP.
+_READING = re.compile(rb"\b(?:from|join|using)\b", re.IGNORECASE)
 _MAKING = re.compile(r"__dbt_(?:tmp|backup|new)\w*$", re.IGNORECASE)
 
 
@@ -83,7 +85,7 @@ def add_parsed_edges(
     job, kind = version.job_id(event.job), _job_kind(event)
     if kind.integration.upper() == "DBT":
         for name in _left_out_inputs(event, kind, decoder):
-            add(ForeignEdgeRow(add_dataset(name), job, "in", _BESIDE, at, event.kind == "job"))
+            add(ForeignEdgeRow(add_dataset(name), job, "in", BESIDE, at, event.kind == "job"))
         if kind.job_type.upper() == "SQL":
             _add_reads_of_model(event, decoder, add, add_dataset, at)
         return
@@ -116,18 +118,34 @@ def _add_reads_of_model(
 ) -> None:
     """Add to the model above one of dbt's statements the tables that the statement reads: behind an ephemeral model, it alone names them.
 
-    A statement has the namespace of its warehouse where that gives it an id of its own. Without one, no table is known by its full name.
+    A statement has the namespace of its warehouse where that gives it an id of its own. Without one, no table is known by its full name
+    until the model's run reports its output (`intake.events.statements`).
     """
     above = decode_or_none(parent, event.run_facets.get("parent"))
-    namespace = _namespace(event)
-    if above is None or namespace is None or not above[0].job.name.startswith(_DBT_MODELS):
+    if above is None or not is_dbt_model(above[0].job.name):
         return
-    tables = _read_tables(bytes(event.job_facets["sql"]), namespace, decoder).edges
+    body, model = bytes(event.job_facets["sql"]), version.job_id(above[0].job)
+    namespace = _namespace(event)
+    if namespace is not None:
+        for name in read_beside(body, namespace, (), decoder):
+            add(ForeignEdgeRow(add_dataset(name), model, "in", BESIDE, at, False))
+    elif _READING.search(body):
+        add(ReportStatementRow(model, version.run_id(above[0].run_id)[0], decoder.content(body)[0], at))
+
+
+def is_dbt_model(job: str) -> bool:
+    """Return whether a job of this name makes a relation, by the names of dbt's structured logs."""
+    return job.startswith(_DBT_MODELS)
+
+
+def read_beside(
+    body: bytes, namespace: str, outputs: Iterable[DatasetName], decoder: FacetDecoder
+) -> list[DatasetName]:
+    """Return the tables that a statement of a dbt model reads, without those that it or its model writes. `body`: its `sql` facet."""
+    tables = _read_tables(body, namespace, decoder).edges
     written = {_without_suffix(name) for direction, name in tables if direction == "out"}
-    model = version.job_id(above[0].job)
-    for direction, name in tables:
-        if direction == "in" and _without_suffix(name) not in written:
-            add(ForeignEdgeRow(add_dataset(name), model, "in", _BESIDE, at, False))
+    written.update(outputs)
+    return [name for direction, name in tables if direction == "in" and _without_suffix(name) not in written]
 
 
 def _without_suffix(name: DatasetName) -> DatasetName:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from headwater.errors import LogIncomplete
 from headwater.intake.events import closure
 from headwater.intake.events.project import Projector
+from headwater.intake.events.statements import add_statement_reads
 from headwater.intake.people import manual
 from headwater.intake.upkeep import retention
 from headwater.model.event import read
@@ -56,6 +57,7 @@ async def rebuild(
             rows = known.news(merge_rows([projector(read(body), at, digest) for at, digest, body in page]))
             async with connection.pipeline() as pipeline:
                 written = await projections.write(connection, pipeline, rows)
+            await add_statement_reads(connection, rows, projector.decoder)
             await closure.update_closure(connection, written.correlated)
             known.learn(rows)
             done += len(page)

@@ -37,7 +37,7 @@ Rows = Mapping[type[AnyRow], Sequence[AnyRow]]
 # Every table that rebuild empties and makes again.
 TABLES = (
     "datasets", "dataset_links", "dataset_canonical", "jobs", "namespaces", "sources", "runs", "reports", "report_datasets",
-    "report_subsets", "report_foreign_edges", "edges", "foreign_edges",
+    "report_subsets", "report_statements", "report_foreign_edges", "edges", "foreign_edges",
     "dataset_versions", "checks", "run_labels", "job_dependencies", "facet_bodies", "facet_sets", "owner_facets", "report_columns", "column_sets",
     "annotations", "edge_changes", "search_documents", "search_words", "correlation_items", "correlation_edges", "correlation_paths",
     "usage", "costs", "recurrence", "query_counts", "pruning", "lineage_quality",
@@ -154,6 +154,26 @@ async def write(connection: Connection, pipeline: AsyncPipeline, rows: Rows) -> 
         {name for name, is_hidden in await returned(NamespaceRow) if is_hidden},
         [CorrelationEdgeRow(*row) for row in await returned(CorrelationEdgeRow)],
     )
+
+
+class Statement(msgspec.Struct, frozen=True):
+    """A statement below a run of a dbt model: the model, its outputs as (namespace, name), the `sql` facet, its first and last time."""
+
+    job: uuid.UUID
+    outputs: list[tuple[str, str]]
+    body: bytes
+    first_at: dt.datetime
+    last_at: dt.datetime
+
+
+async def statements_of(connection: Connection, reports: Collection[tuple[uuid.UUID, uuid.UUID]]) -> list[Statement]:
+    """Return the statements below these (job, run) whose outputs are known."""
+    jobs, runs = map(list, zip(*sorted(reports), strict=True))
+    rows = await sqlfile.load("events/projections")["statements_of_reports"].many(connection, jobs=jobs, reports=runs)
+    return [
+        Statement(job, list(zip(namespaces, names, strict=True)), body, first, last)
+        for job, namespaces, names, body, first, last in rows
+    ]
 
 
 async def settle_names(connection: Connection, ids: Collection[uuid.UUID]) -> None:

@@ -142,6 +142,15 @@ class ReportSubsetRow(Row, frozen=True):
     at: dt.datetime
 
 
+class ReportStatementRow(Row, frozen=True):
+    """A statement below a run of a dbt model. `job_id`, `report_id`: the model and its run. `body_id`: the statement's `sql` facet."""
+
+    job_id: uuid.UUID
+    report_id: uuid.UUID
+    body_id: uuid.UUID
+    at: dt.datetime
+
+
 class EdgeRow(Row, frozen=True):
     """An edge between a dataset and a job. `by_event`: a JobEvent or DatasetEvent declares it; None: a person drew it."""
 
@@ -321,6 +330,7 @@ STATEMENTS: dict[type[AnyRow], str] = {
     ReportRow: "upsert_reports",
     ReportDatasetRow: "upsert_report_datasets",
     ReportSubsetRow: "upsert_report_subsets",
+    ReportStatementRow: "upsert_report_statements",
     EdgeRow: "upsert_edges",
     ReportForeignEdgeRow: "upsert_report_foreign_edges",
     ForeignEdgeRow: "upsert_foreign_edges",

@@ -181,6 +181,27 @@ group by job_id, report_id, dataset_id, edge_job_id, direction order by job_id, 
 on conflict (job_id, report_id, dataset_id, edge_job_id, direction) do update set first_at = least(t.first_at, excluded.first_at), last_at = greatest(t.last_at, excluded.last_at)
 where excluded.first_at < t.first_at or excluded.last_at > t.last_at
 
+-- name: upsert_report_statements :exec
+-- Statements below runs of dbt's models: the union over their events.
+insert into report_statements as t (job_id, report_id, body_id, first_at, last_at)
+select job_id, report_id, body_id, min(at), max(at)
+from unnest(%(job_id)b::uuid[], %(report_id)b::uuid[], %(body_id)b::uuid[], %(at)b::timestamptz[]) as u (job_id, report_id, body_id, at)
+group by job_id, report_id, body_id order by job_id, report_id, body_id
+on conflict (job_id, report_id, body_id) do update set first_at = least(t.first_at, excluded.first_at), last_at = greatest(t.last_at, excluded.last_at)
+where excluded.first_at < t.first_at or excluded.last_at > t.last_at
+
+-- name: statements_of_reports :many
+-- Statements below these runs of models whose outputs are known: the model, the outputs, the statement's `sql` facet and its first and last time.
+select s.job_id, o.namespaces, o.names, b.body, s.first_at, s.last_at
+from unnest(%(jobs)b::uuid[], %(reports)b::uuid[]) as u (job_id, report_id)
+join report_statements s using (job_id, report_id)
+join facet_bodies b on b.id = s.body_id
+cross join lateral (
+  select array_agg(d.namespace order by d.id) as namespaces, array_agg(d.name order by d.id) as names
+  from report_datasets r join datasets d on d.id = r.dataset_id
+  where r.job_id = s.job_id and r.report_id = s.report_id and r.direction = 'out') o
+where o.names is not null
+
 -- name: upsert_foreign_edges :exec
 -- Every edge that a reporter ever named of another job, and its latest report and declaration that has it.
 insert into foreign_edges as t (dataset_id, job_id, direction, reporter_id, first_at, last_at, declared_at)
