@@ -26,18 +26,21 @@ def collected(command: commands_pb2.Command) -> Coverage:
     return application.coverage
 
 
+def warnings_of_end(read: Dataset) -> list[str]:
+    """Return what the end of a run that reads a dataset warns of."""
+    kept = Kept()
+    collector = Collector(Application(kept, "test", "app", "4.3.0", {}), Config(), {})
+    effect = Effect(Write(Dataset("file", "/out", [])), Analysis(Leaves({"1": [read]})))
+    request = Request(Client(), base_pb2.Plan(), 0)
+    collector._close(request, collector._query(request, effect))
+    found: list[str] = kept.events[-1]["run"]["facets"]["headwater_warnings"]["warnings"]
+    return found
+
+
 def test_a_version_that_is_not_known_is_said() -> None:
-    collector = Collector(Application(Kept(), "test", "app", "4.3.0", {}), Config(), {})
-
-    def warnings(layer: str) -> list[str]:
-        read = Dataset("file", "/t", [], layer=layer)
-        effect = Effect(Write(Dataset("file", "/out", [])), Analysis(Leaves({"1": [read]})))
-        query = collector._query(Request(Client(), base_pb2.Plan(), 0), effect)
-        assert query.analysis is not None
-        return query.analysis.warnings
-
-    assert warnings("") == [NO_COUNTS]
-    assert warnings("delta") == [NO_COUNTS, NO_VERSIONS]
+    assert warnings_of_end(Dataset("file", "/t", [])) == [NO_COUNTS]
+    assert warnings_of_end(Dataset("file", "/t", [], layer="delta", current=False)) == [NO_COUNTS, NO_VERSIONS]
+    assert warnings_of_end(Dataset("file", "/t", [], layer="delta", version="3")) == [NO_COUNTS]
 
 
 @pytest.mark.since("4.0")

@@ -51,7 +51,9 @@ Begins = Callable[[Any, Node], bool]
 
 
 class Dataset(msgspec.Struct, gc=False):
-    """A dataset: name, columns, data of its facets. `layer`: what keeps its versions, Delta or Iceberg; `location`: as Spark writes it."""
+    """A dataset: name, columns, data of its facets. `layer`: what keeps its versions, Delta or Iceberg; `location`: as Spark writes it; `current`: a
+    query that reads it reads its latest version.
+    """
 
     namespace: str
     name: str
@@ -63,6 +65,7 @@ class Dataset(msgspec.Struct, gc=False):
     version: str = ""
     layer: str = ""
     location: str = ""
+    current: bool = True
 
     @property
     def key(self) -> tuple[str, str]:

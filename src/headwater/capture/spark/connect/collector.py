@@ -16,12 +16,13 @@ from headwater.capture.spark import emission
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.application import Application
 from headwater.capture.spark.config import Config
-from headwater.capture.spark.connect import commands, requests, versions
+from headwater.capture.spark.connect import commands, requests
 from headwater.capture.spark.connect.commands import Effect
 from headwater.capture.spark.connect.flows import Flows
 from headwater.capture.spark.connect.requests import Request
 from headwater.capture.spark.connect.server import NoAnswer, Server
 from headwater.capture.spark.connect.sources import Sources
+from headwater.capture.spark.datasets import Dataset, Leaves
 from headwater.capture.spark.statistics import Metrics
 from headwater.capture.spark.streams import Streams
 from headwater.capture.spark.telling import Query, Teller
@@ -31,7 +32,7 @@ log = logging.getLogger("headwater")
 _MOST_LIVE = 2000
 # The server answers writes without counts.
 NO_COUNTS = "rows written are not known: Spark Connect tells no counts of a command that writes"
-NO_VERSIONS = "the versions of tables that were read are not known: Spark Connect does not tell them"
+NO_VERSIONS = "the versions of some tables that were read are not known: Spark Connect does not tell them, and the tables' histories leave a doubt"
 
 
 class Collector:
@@ -59,7 +60,9 @@ class Collector:
             self.sources(request.client).is_late = lambda: (
                 requests.is_late(request) or (kind == "start" and bool(request.ended))
             )
-            if request.plan.command.WhichOneof("command_type") == "pipeline_command":
+            if kind == requests.CACHED:
+                self.sources(request.client).versions.is_cached = True
+            elif request.plan.command.WhichOneof("command_type") == "pipeline_command":
                 self._take_pipeline(kind, request)
             elif kind == "start":
                 self._start(request)
@@ -156,8 +159,6 @@ class Collector:
         spark = {"operationId": request.operation, "sessionId": str(request.client._session_id)}
         if found.analysis is not None and not found.write.streaming:
             found.analysis.warnings.append(NO_COUNTS)
-            if any(one.layer and not one.version for one in found.analysis.inputs):
-                found.analysis.warnings.append(NO_VERSIONS)
         parent = self.application.owner_at(request.started)
         return Query(event.run_id(), found.write, found.analysis, found.sql, parent, spark)
 
@@ -177,6 +178,8 @@ class Collector:
                 if one is not None:
                     self._close(request, one)
         elif request.failure is None:
+            if requests.keeps_in_memory(request.plan):
+                self.sources(request.client).versions.is_cached = True
             self._read(request)
 
     # --- streaming queries
@@ -236,6 +239,10 @@ class Collector:
         facets = emission.error(str(failure) or type(failure).__name__, "") if failure is not None else {}
         kind = "COMPLETE" if failure is None else "FAIL"
         metrics = self._left(request, query) if failure is None else None
+        if failure is None and query.analysis is not None:
+            query.analysis.leaves = self._dated(request, query.analysis.leaves, query.write.target)
+            if any(one.layer and not one.version for one in query.analysis.inputs):
+                query.analysis.warnings.append(NO_VERSIONS)
         self.teller.tell(kind, query, emission.moment(request.ended), facets=facets, metrics=metrics)
 
     def _left(self, request: Request, query: Query) -> Metrics | None:
@@ -244,7 +251,7 @@ class Collector:
         if target is None or not target.layer:
             return None
         try:
-            found = versions.left(self.sources(request.client).server, target, request.started, request.ended)
+            found = self.sources(request.client).versions.left(target, request)
         except NoAnswer as problem:
             self._log(f"no version: the server says: {problem}")
         if found is None:
@@ -253,6 +260,14 @@ class Collector:
         if found.counts.is_reported and query.analysis is not None:
             query.analysis.warnings = [one for one in query.analysis.warnings if one != NO_COUNTS]
         return Metrics(found.counts)
+
+    def _dated(self, request: Request, leaves: Leaves, target: Dataset | None) -> Leaves:
+        """Return what a command read with its versions, as far as the server tells them."""
+        try:
+            return self.sources(request.client).versions.date(leaves, request, target)
+        except NoAnswer as problem:
+            self._log(f"no version of what was read: the server says: {problem}")
+        return leaves
 
     def _read(self, request: Request) -> None:
         plan = request.plan
@@ -269,7 +284,9 @@ class Collector:
             result = request.answers.get("checkpoint_command_result")
             relation_id = getattr(getattr(result, "_plan", result), "_relation_id", "")
             if relation_id:
-                commands.keep_checkpoint(str(relation_id), plan.command.checkpoint_command.relation, sources)
+                view = commands.checkpoint(plan.command.checkpoint_command.relation, sources)
+                view.leaves = self._dated(request, view.leaves, None)
+                sources.keep_checkpoint(str(relation_id), view)
 
     def _read_by_driver(self, found: Analysis, started: int, warnings: list[str]) -> None:
         self.application.coverage.add(found.leaves.coverage)

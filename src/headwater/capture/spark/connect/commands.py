@@ -207,11 +207,11 @@ def _name_view(name: str, binder: Binder, bound: Bound, sources: Sources, text: 
     sources.name(name, View(bound, binder.leaves, list(binder.warnings), binder.opaque, text))
 
 
-def keep_checkpoint(relation_id: str, relation: Any, sources: Sources) -> None:
-    """Note the relation behind the id of a checkpoint."""
+def checkpoint(relation: Any, sources: Sources) -> View:
+    """Return the relation of a checkpoint."""
     binder = Binder(sources)
     bound = binder.bind(relation)
-    sources.keep_checkpoint(relation_id, View(bound, binder.leaves, list(binder.warnings), binder.opaque))
+    return View(bound, binder.leaves, list(binder.warnings), binder.opaque)
 
 
 def _stream(inner: Any, sources: Sources) -> Effect:

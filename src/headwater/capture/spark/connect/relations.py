@@ -9,12 +9,13 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark.connect import expressions, rewrites, shapes, statements
+from headwater.capture.spark.connect import expressions, rewrites, shapes, statements, versions
 from headwater.capture.spark.connect import scope as scopes
 from headwater.capture.spark.connect.expressions import GENERATED, Named, Scope
 from headwater.capture.spark.connect.scope import Attribute, Bound, alias, attribute, literal
 from headwater.capture.spark.connect.server import NoAnswer
 from headwater.capture.spark.connect.sources import Sources, View
+from headwater.capture.spark.connect.versions import LATEST, Asked
 from headwater.capture.spark.datasets import Dataset, Leaves
 from headwater.capture.spark.expressions import COMPOSED
 from headwater.capture.spark.plan import Node
@@ -143,9 +144,10 @@ class Binder:
 
     def _read(self, inner: Any, relation: Any) -> Bound:
         if inner.WhichOneof("read_type") == "named_table":
-            return self.table(scopes.split(inner.named_table.unparsed_identifier), relation)
-        place = self.sources.read(inner.data_source, inner.is_streaming)
-        return self._leaf(relation, place, ())
+            named = inner.named_table
+            return self.table(scopes.split(named.unparsed_identifier), relation, Asked(named.options))
+        places = map(Asked(inner.data_source.options).of, self.sources.read(inner.data_source, inner.is_streaming))
+        return self._leaf(relation, list(places), ())
 
     def _leaf(self, relation: Any, datasets: list[Dataset], qualifier: tuple[str, ...]) -> Bound:
         columns = self.schema(relation)
@@ -166,7 +168,7 @@ class Binder:
         key = str(bound.attributes[0].id) if bound.attributes else f"leaf-{attribute('').id}"
         self.leaves.by_key = {**self.leaves.by_key, key: found}
 
-    def table(self, parts: list[str], relation: Any = None) -> Bound:
+    def table(self, parts: list[str], relation: Any = None, version: Asked = LATEST) -> Bound:
         """Return a table, a view, or a file as SQL names it."""
         name = parts[-1]
         view = (self.views.get(name) if len(parts) == 1 else None) or self.graph(parts) or self.sources.view(parts)
@@ -174,7 +176,7 @@ class Binder:
             return shapes.qualified(self._named(view), (name,))
         asked = relation if relation is not None else self.sources.relation(parts)
         if place := self.sources.path(parts):
-            return self._leaf(asked, place, ())
+            return self._leaf(asked, list(map(version.of, place)), ())
         try:
             found = self.sources.table(parts)
         except NoAnswer as problem:
@@ -185,7 +187,7 @@ class Binder:
             return self._unknown(asked)
         if found.text:
             return shapes.qualified(self._view(found.text, asked, found.columns), tuple(found.identity))
-        return self._leaf(asked, [found.dataset], tuple(found.identity))
+        return self._leaf(asked, [version.of(found.dataset)], tuple(found.identity))
 
     def _carry(self, view: Any) -> None:
         if not isinstance(view, Bound):
@@ -202,8 +204,7 @@ class Binder:
             self._carry(view)
             return view if isinstance(view, Bound) else Bound(view.bound.node, view.bound.attributes)
         self._reading.add(text)
-        statement = statements.parse(text)
-        tables = self.tables(statement)
+        tables = self.tables(statement := statements.parse(text))
         flow = next(one for one in reversed(statements.resolve(statement, tables).flows) if one.target is not None)
         self._reading.discard(text)
         return statements.select(flow, tables, self.warn)
@@ -235,7 +236,8 @@ class Binder:
     def tables(self, statement: Any) -> dict[tuple[str, ...], Bound]:
         """Return the tables that a statement reads, by its names for them."""
         names = dict.fromkeys([*statement.reads, *(name for flow in statement.flows for name in flow.reads)])
-        return {name: self.table(self.sources.spelled(name, statement.text)) for name in names}
+        version = versions.asked_in(statement.text)
+        return {name: self.table(self.sources.spelled(name, statement.text), version=version) for name in names}
 
     def _sql(self, inner: Any, relation: Any) -> Bound:
         return self.query(inner.query, relation)

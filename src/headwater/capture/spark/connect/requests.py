@@ -4,6 +4,7 @@ On the program's thread a request costs a reference in a queue, at its start and
 """
 
 import functools
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -32,13 +33,16 @@ class Request(msgspec.Struct):
 
 
 Receiver = Callable[[Any], Callable[[str, Request], None] | None]
+CACHED = "cached"
+"""The kind of a request after which the session keeps a relation in memory."""
+_CACHE = re.compile(r"\s*cache\b", re.IGNORECASE)
 _ROWS = frozenset({"RecordBatch", "Table"})
 _counting = threading.Lock()
 _commands = 0
 
 
 def follow(receiver_of: Receiver, closing: Callable[[Any], None]) -> None:
-    """Wrap the client's methods. `receiver_of`: from a client to what takes its requests ("start", "said" or "end"), if anything does.
+    """Wrap the client's methods. `receiver_of`: from a client to what takes its requests ("start", "said", "end" or `CACHED`), if anything does.
 
     `closing`: called with a client before it ends its session.
     """
@@ -46,7 +50,8 @@ def follow(receiver_of: Receiver, closing: Callable[[Any], None]) -> None:
 
     if hasattr(SparkConnectClient._execute, "headwater"):
         return
-    for name, wrap in (("_execute", _executed), ("_execute_and_fetch_as_iterator", _fetched)):
+    methods = (("_execute", _executed), ("_execute_and_fetch_as_iterator", _fetched), ("_analyze", _analyzed))
+    for name, wrap in methods:
         wrapped = wrap(getattr(SparkConnectClient, name), receiver_of)
         wrapped.headwater = True
         setattr(SparkConnectClient, name, wrapped)
@@ -99,6 +104,24 @@ def _fetched(original: Any, receiver_of: Receiver) -> Any:
             _ended(receive, request, failure)
 
     return fetch
+
+
+def _analyzed(original: Any, receiver_of: Receiver) -> Any:
+    @functools.wraps(original)
+    def analyze(self: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        if method == "persist" and (receive := receiver_of(self)) is not None:
+            receive(CACHED, Request(self, None, time.time_ns() // 1_000_000))
+        return original(self, method, *args, **kwargs)
+
+    return analyze
+
+
+def keeps_in_memory(plan: Any) -> bool:
+    """Return whether a plan is of a command that keeps a table in memory."""
+    if plan.WhichOneof("op_type") == "root":
+        return bool(plan.root.WhichOneof("rel_type") == "catalog" and plan.root.catalog.HasField("cache_table"))
+    inner = plan.command.sql_command
+    return _CACHE.match(inner.sql or inner.input.sql.query) is not None
 
 
 def is_late(request: Request) -> bool:

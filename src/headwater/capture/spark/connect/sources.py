@@ -16,6 +16,7 @@ from headwater.capture.spark.commands import CREATE, DROP, OVERWRITE, Write
 from headwater.capture.spark.connect.scope import Bound
 from headwater.capture.spark.connect.server import NoAnswer, Server, Table
 from headwater.capture.spark.connect.statements import quoted
+from headwater.capture.spark.connect.versions import TableVersions
 from headwater.capture.spark.coverage import Coverage
 from headwater.capture.spark.datasets import Dataset, Leaves, where_pair
 from headwater.model import names
@@ -55,6 +56,7 @@ class Sources:
     def __init__(self, server: Server, coverage: Coverage) -> None:
         self.server = server
         self.coverage = coverage
+        self.versions = TableVersions(server)
         self.database = "default"
         self.catalog = "spark_catalog"
         self.views: OrderedDict[str, View] = OrderedDict()

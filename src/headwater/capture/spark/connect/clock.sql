@@ -1,0 +1,1 @@
+SELECT unix_millis(current_timestamp()) AS now
