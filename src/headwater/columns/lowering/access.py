@@ -1,5 +1,6 @@
 """Fields taken out of values: `a.b`, `a[0].b`, `(…).b`, `a['b']`, JSON paths, and the functions that do the same."""
 
+import re
 from typing import Any
 
 from sqlglot import exp
@@ -104,10 +105,43 @@ _SCHEMAS = frozenset({"main", "temp", "system", "pg_catalog", "information_schem
 
 
 def as_element(context: Context, node: Any) -> Any:
-    """Return `list[0]` as an element of the column `list`. The parser reads `list[…]` as a list that is made; Spark and Hive make none so."""
-    if type(node) is not exp.List or context.rule.parser not in HIVES:
+    """Return `list[0]` and `array[0]` as an element of the column. The parser reads a list that is made; Spark and Hive make none so."""
+    if context.rule.parser not in HIVES or not is_bracketed_list(node):
         return node
-    return exp.Bracket(this=exp.Column(this=exp.to_identifier("list")), expressions=node.expressions)
+    return exp.Bracket(
+        this=exp.Column(this=exp.to_identifier(type(node).__name__.lower())), expressions=node.expressions
+    )
+
+
+def is_bracketed_list(node: Any) -> bool:
+    """Return whether the parser took `list[…]` or `array[…]` for the making of a list; `array(…)` is one."""
+    return type(node) is exp.List or (type(node) is exp.Array and "value_constructor" in node.args)
+
+
+def interval(context: Context, node: Any, use: int, stack: Stack, _result: form.Expression) -> None:
+    """An interval, or in Spark and Hive, where it has no unit, a column of that name: `interval + 1` and `interval[0]`."""
+    inner, below = node.this, below_use(use, TRANSFORMED)
+    spelled = isinstance(inner, exp.Literal) and _SPELLED.search(inner.name)
+    if context.rule.parser not in HIVES or node.args.get("unit") or spelled:
+        push(stack, inner, below)
+        return
+    column = exp.Column(this=exp.to_identifier("interval"))
+    made = inner.copy()
+    first = made
+    while isinstance(first, (exp.Binary, exp.Bracket)):
+        first = first.this
+    if isinstance(first, exp.Array) and is_bracketed_list(first):
+        element = exp.Bracket(this=column, expressions=first.expressions)
+        made = element if first is made else made
+        first.replace(element)
+    else:
+        push(stack, column, below)
+    if not isinstance(made, exp.Star):
+        push(stack, made, below)
+
+
+_SPELLED = re.compile(r"[A-Za-z]")
+"""An interval with its units in its text: `'1 day 2 hours'`."""
 
 
 def changes_fields(node: Any) -> bool:

@@ -22,7 +22,7 @@ from headwater.columns.kinds import (
     TRANSFORMED,
     WINDOW,
 )
-from headwater.columns.lowering.access import as_element, bracket, dot, field_of, json_path, part_of_map
+from headwater.columns.lowering.access import as_element, bracket, dot, field_of, interval, json_path, part_of_map
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.dictionary import looked_up
 from headwater.columns.lowering.functions import (
@@ -379,7 +379,8 @@ _HOW: dict[type, Any] = {
     **STEPS,
     **dict.fromkeys((exp.Alias, exp.Aliases, exp.PivotAlias), _only("this", AS_IS)),
     **dict.fromkeys((exp.Kwarg, exp.PropertyEQ), _only("expression", TRANSFORMED)),
-    **dict.fromkeys((exp.Cast, exp.TryCast, exp.JSONCast, exp.Interval), _only("this", TRANSFORMED)),
+    **dict.fromkeys((exp.Cast, exp.TryCast, exp.JSONCast), _only("this", TRANSFORMED)),
+    exp.Interval: interval,
     exp.Extract: _only("expression", TRANSFORMED),
     **dict.fromkeys((exp.Select, exp.Union, exp.Except, exp.Intersect, exp.Subquery, exp.Values), _subquery),
     **dict.fromkeys((exp.JSONExtract, exp.JSONExtractScalar, exp.JSONBExtract, exp.JSONBExtractScalar), json_path),
@@ -388,7 +389,7 @@ _HOW: dict[type, Any] = {
     exp.Anonymous: _anonymous,
     exp.Any: _any,
     exp.All: _any,
-    exp.Array: _array,
+    exp.Array: _list,
     exp.Star: _star,
     exp.Case: _case,
     exp.If: _if,
