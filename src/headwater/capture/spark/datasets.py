@@ -51,9 +51,7 @@ Begins = Callable[[Any, Node], bool]
 
 
 class Dataset(msgspec.Struct, gc=False):
-    """A dataset: name, columns, data of its facets. `layer`: what keeps its versions, Delta or Iceberg; `location`: as Spark writes it; `current`: a
-    query that reads it reads its latest version.
-    """
+    """A dataset, and data of its facets. `layer`: what keeps its versions; `location`: as Spark writes it; `current`: its latest version is read."""
 
     namespace: str
     name: str
