@@ -17,6 +17,8 @@ Place = Literal["dataset", "job", "column"]
 _LONGEST = 200
 TEAM = "team"
 """The tag that names the team of a dataset, a job or an entity."""
+PRODUCT = "product"
+"""The tag that names the data product of a dataset, a job or an entity."""
 _VARIABLE = re.compile(r"[*+?]|\{\d*,\d*\}")
 
 

@@ -2712,6 +2712,7 @@ export interface components {
             /** Format: date-time */
             applied_at: string;
             rules: number;
+            slas: number;
             changed: boolean;
         };
         /** Archived */
@@ -2970,6 +2971,7 @@ export interface components {
         /** CheckedRules */
         CheckedRules: {
             rules: string[];
+            slas: string[];
         };
         /** ChosenLetters */
         ChosenLetters: {
@@ -5760,21 +5762,36 @@ export interface components {
             dataset: string;
             why: string;
         };
-        /** Sla */
-        Sla: {
+        /** SlaReport */
+        SlaReport: {
             /** Format: date-time */
             since: string;
             weeks: components["schemas"]["SlaWeek"][];
         };
+        /** SlaView */
+        SlaView: {
+            name: string;
+            file: string;
+            line: number;
+            of: string[];
+            but: string[];
+            deadline: string;
+            goal: number | null;
+        };
         /** SlaWeek */
         SlaWeek: {
             rule: string;
+            of: string[];
             deadline: string;
             /** Format: date */
             week: string;
             due: number;
             missed: number;
             share: number | null;
+            goal: number | null;
+            kept: boolean | null;
+            deadlines: number | null;
+            whole: number | null;
             datasets: string[];
         };
         /** Slower */
@@ -6565,6 +6582,7 @@ export interface components {
         alerts_rules_Rules: {
             version: number | null;
             rules: components["schemas"]["RuleView"][];
+            slas: components["schemas"]["SlaView"][];
             files: components["schemas"]["RuleFile"][];
             versions: components["schemas"]["RuleVersion"][];
             looked_at: string | null;
@@ -7492,7 +7510,8 @@ export type SharedTraits = components['schemas']['SharedTraits'];
 export type SignedReport = components['schemas']['SignedReport'];
 export type Skipped = components['schemas']['Skipped'];
 export type SkippedDataset = components['schemas']['SkippedDataset'];
-export type Sla = components['schemas']['Sla'];
+export type SlaReport = components['schemas']['SlaReport'];
+export type SlaView = components['schemas']['SlaView'];
 export type SlaWeek = components['schemas']['SlaWeek'];
 export type Slower = components['schemas']['Slower'];
 export type SlowerJob = components['schemas']['SlowerJob'];
@@ -11552,6 +11571,7 @@ export interface operations {
             query?: {
                 /** @description ISO 8601; without a zone, UTC. */
                 since?: string | null;
+                of?: string | null;
             };
             header?: never;
             path?: never;
@@ -11565,7 +11585,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Sla"];
+                    "application/json": components["schemas"]["SlaReport"];
                 };
             };
         };

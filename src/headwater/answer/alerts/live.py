@@ -9,6 +9,7 @@ import msgspec
 from headwater.answer.alerts.decide import decide
 from headwater.entities.alerts.deciding import ActiveRule, active_rules
 from headwater.entities.alerts.rules import RuleFile, RuleSet, read_rules
+from headwater.entities.alerts.slas import Sla
 from headwater.entities.alerts.subscribing import subscription_rule
 from headwater.errors import InvalidRules
 from headwater.model.alerts import Alert, AlertHistory
@@ -26,10 +27,11 @@ _NONE = RuleSet()
 
 
 class HeldRules(msgspec.Struct, frozen=True):
-    """The rules of the last version and those of subscriptions, and since when each holds."""
+    """The rules of the last version and those of subscriptions, and since when each holds; and the SLAs of that version."""
 
     rules: tuple[ActiveRule, ...]
     people: dict[str, tuple[str, ...]]
+    slas: tuple[Sla, ...] = ()
 
 
 class Rulebook:
@@ -49,11 +51,12 @@ class Rulebook:
             past = await store.versions(connection, "rules", _MOST_VERSIONS)
             versions = [(one.applied_at, _read(one.files)) for one in reversed(past[1:])]
             versions.append((past[0].applied_at, _of(past[0].files)))
-            self._applied = HeldRules(tuple(active_rules(versions)), dict(versions[-1][1].people))
+            last = versions[-1][1]
+            self._applied = HeldRules(tuple(active_rules(versions)), dict(last.people), last.slas)
             self._version = latest[0].version
         if fresh or personal != self._personal:
             own = (subscription_rule(one.owner, one.selector, one.events, one.address, one.since) for one in personal)
-            self._held = HeldRules((*self._applied.rules, *own), self._applied.people)
+            self._held = msgspec.structs.replace(self._applied, rules=(*self._applied.rules, *own))
             self._personal = personal
         return self._held
 

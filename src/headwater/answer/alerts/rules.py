@@ -11,6 +11,7 @@ from headwater.answer.alerts.decide import decide
 from headwater.answer.alerts.live import Rulebook
 from headwater.entities.alerts.deciding import ActiveRule
 from headwater.entities.alerts.rules import RuleFile, read_rules
+from headwater.entities.alerts.slas import Sla, describe_deadline
 from headwater.errors import InvalidQuestion, InvalidRules, NotFound
 from headwater.model.alerts import AlertHistory
 from headwater.model.moments import aware
@@ -35,6 +36,18 @@ class RuleView(msgspec.Struct, frozen=True):
     since: dt.datetime | None
 
 
+class SlaView(msgspec.Struct, frozen=True):
+    """An SLA in words. `goal`: the share that must be met in a week, 0 to 1."""
+
+    name: str
+    file: str
+    line: int
+    of: list[str]
+    but: list[str]
+    deadline: str
+    goal: float | None
+
+
 class RuleVersion(msgspec.Struct, frozen=True):
     version: int
     applied_at: dt.datetime
@@ -46,6 +59,7 @@ class Rules(msgspec.Struct, frozen=True):
 
     version: int | None
     rules: list[RuleView]
+    slas: list[SlaView]
     files: list[RuleFile]
     versions: list[RuleVersion]
     looked_at: dt.datetime | None
@@ -103,18 +117,21 @@ async def rules(database: Database, limit: int = 20) -> Rules:
     """Return the rules that hold, with the latest versions."""
     problems: list[str] = []
     views: list[RuleView] = []
+    slas: list[SlaView] = []
     async with database.snapshot() as connection:
         versions = await store.versions(connection, "rules", limit)
         looked, _, trouble = await alert_store.state(connection)
         try:
             held = await Rulebook().load(connection)
             views = [_view(active) for active in held.rules]
+            slas = [_sla_view(one) for one in held.slas]
         except InvalidRules as error:
             found = error.detail["problems"]
             problems = [str(each) for each in found] if isinstance(found, list) else []
     return Rules(
         versions[0].version if versions else None,
         views,
+        slas,
         msgspec.json.decode(versions[0].files, type=list[RuleFile]) if versions else [],
         [RuleVersion(one.version, one.applied_at, one.applied_by) for one in versions],
         None if looked.year < 2000 else looked,
@@ -173,3 +190,8 @@ def _view(active: ActiveRule) -> RuleView:
     rule = active.rule
     of, but = [str(one) for one in rule.of], [str(one) for one in rule.but]
     return RuleView(rule.name, rule.file, rule.line, list(rule.when), of, but, list(rule.to), active.since)
+
+
+def _sla_view(one: Sla) -> SlaView:
+    of, but = [str(each) for each in one.of], [str(each) for each in one.but]
+    return SlaView(one.name, one.file, one.line, of, but, describe_deadline(one), one.goal)

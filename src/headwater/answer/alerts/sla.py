@@ -1,16 +1,19 @@
-"""The deadlines that rules declare, and how they were met, week by week."""
+"""The SLAs that are declared, and the deadlines of rules, and how they were met, week by week."""
 
 import datetime as dt
 import uuid
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from headwater.answer.alerts.detectors.lateness import load_updates, missed
+from headwater.answer.alerts.detectors.lateness import UpdateTimes, load_updates, missed
 from headwater.answer.alerts.live import Rulebook
 from headwater.answer.alerts.traits import load_traits
 from headwater.entities.alerts.rules import Rule
-from headwater.entities.alerts.selectors import selects
+from headwater.entities.alerts.selectors import Traits, selects
+from headwater.entities.alerts.slas import Sla, describe_deadline
+from headwater.entities.alerts.subscribing import check_selector
 from headwater.errors import InvalidQuestion
 from headwater.model.names import short
 from headwater.model.troubles import Window
@@ -22,74 +25,109 @@ _NAMED = 5
 
 
 class SlaWeek(msgspec.Struct, frozen=True):
-    """A week of a rule, from its Monday (UTC). `due`: how often data was due, `missed`: how often it was not there. `datasets`: those that missed it
-    most often, five at most. `share`: met, 0 to 1; null if nothing was due.
+    """A week of an SLA, or of a rule that declares a deadline, from its Monday (UTC).
+
+    `due`: how often a dataset was due, `missed`: how often it was not there. `share`: met, 0 to 1; null if nothing was due. `goal`: the share that
+    was declared; null if none was. `kept`: whether the share reaches it. `deadlines`: the moments at which anything was due, and `whole`: those at
+    which every dataset was there, as a product is whole; null for `within`, whose datasets are due one by one. `datasets`: those that
+    missed it most often, five at most.
     """
 
     rule: str
+    of: list[str]
     deadline: str
     week: dt.date
     due: int
     missed: int
     share: float | None
+    goal: float | None
+    kept: bool | None
+    deadlines: int | None
+    whole: int | None
     datasets: list[str]
 
 
-class Sla(msgspec.Struct, frozen=True):
-    """The rules that declare a deadline, each with its weeks, the oldest first."""
+class SlaReport(msgspec.Struct, frozen=True):
+    """The SLAs, then the rules that declare a deadline of their own, each with its weeks, the oldest first."""
 
     since: dt.datetime
     weeks: list[SlaWeek]
 
 
-async def sla(database: Database, since: dt.datetime) -> Sla:
-    """Return how the deadlines of the rules that hold were met since a time. InvalidQuestion for one more than 400 days ago."""
+async def sla(database: Database, since: dt.datetime, of: str | None = None) -> SlaReport:
+    """Return how deadlines were met since a time. `of`: by the datasets that this selector selects.
+
+    Raises InvalidQuestion for a selector that is none, and for a time more than 400 days ago.
+    """
     now = dt.datetime.now(dt.UTC)
     if not since < now or now - since > _LONGEST:
         raise InvalidQuestion("since must be in the past, at most 400 days ago", parameter="since")
+    only = (check_selector(of),) if of else ()
+    window = Window(since, now)
     weeks: list[SlaWeek] = []
     async with database.snapshot() as connection:
         held = await Rulebook().load(connection)
-        for rule in (active.rule for active in held.rules):
-            if rule.by is not None or rule.within is not None:
-                weeks += await _weeks(connection, rule, Window(since, now))
-    return Sla(since, weeks)
+        promises: list[Sla | Rule] = list(held.slas)
+        promises += [one.rule for one in held.rules if (one.rule.by or one.rule.within) and not one.rule.sla]
+        if not promises:
+            return SlaReport(since, [])
+        before = dt.timedelta(days=8, seconds=max(promise.within or 0 for promise in promises))
+        updates = await load_updates(connection, Window(since - before, now))
+        selectors = {str(one): one for promise in promises for one in (*promise.of, *promise.but)}
+        traits = await load_traits(connection, updates.keys(), (*selectors.values(), *only))
+        shown = {id_: one for id_, one in traits.items() if not only or selects(only, one)}
+        for promise in promises:
+            weeks += await _weeks(connection, promise, shown, updates, window)
+    return SlaReport(since, weeks)
 
 
-async def _weeks(connection: Connection, rule: Rule, window: Window) -> list[SlaWeek]:
-    before = dt.timedelta(days=8, seconds=rule.within or 0)
-    updates = await load_updates(connection, Window(window.since - before, window.until))
-    traits = await load_traits(connection, updates.keys(), (*rule.of, *rule.but))
-    chosen = {
-        id_ for id_, one in traits.items() if (not rule.of or selects(rule.of, one)) and not selects(rule.but, one)
-    }
-    due: dict[dt.date, int] = {}
-    late: dict[dt.date, list[uuid.UUID]] = {}
-    for id_ in chosen:
-        times = updates[id_].times
-        for at in _due(rule, times, window):
-            due[_monday(at)] = due.get(_monday(at), 0) + 1
-        for _, at, _ in missed(rule, times, window):
-            late.setdefault(_monday(at), []).append(id_)
-    names = await node_store.by_ids(connection, {id_ for some in late.values() for id_ in some})
-    deadline = str(rule.by) if rule.by is not None else f"within {dt.timedelta(seconds=rule.within or 0)}"
-    found = []
-    for week in sorted(due):
-        some = late.get(week, [])
-        worst = sorted(set(some), key=lambda id_, some=some: (-some.count(id_), str(id_)))[:_NAMED]  # type: ignore[misc]
-        labels = [short(names[id_].name) for id_ in worst if id_ in names]
-        share = round(1 - len(some) / due[week], 4) if due[week] else None
-        found.append(SlaWeek(rule.name, deadline, week, due[week], len(some), share, labels))
-    return found
+async def _weeks(
+    connection: Connection,
+    promise: Sla | Rule,
+    traits: Mapping[uuid.UUID, Traits],
+    updates: Mapping[uuid.UUID, UpdateTimes],
+    window: Window,
+) -> list[SlaWeek]:
+    due: dict[dt.date, list[dt.datetime]] = defaultdict(list)
+    late: dict[dt.date, list[tuple[uuid.UUID, dt.datetime]]] = defaultdict(list)
+    for id_, one in traits.items():
+        if (promise.of and not selects(promise.of, one)) or selects(promise.but, one):
+            continue
+        for at in _due(promise, updates[id_].times, window):
+            due[_monday(at)].append(at)
+        for _, at, _ in missed(promise, updates[id_].times, window):
+            late[_monday(at)].append((id_, at))
+    names = await node_store.by_ids(connection, {id_ for some in late.values() for id_, _ in some})
+    labels = {id_: short(row.name) for id_, row in names.items()}
+    return [_week(promise, week, due[week], late[week], labels) for week in sorted(due)]
 
 
-def _due(rule: Rule, times: Sequence[float], window: Window) -> Iterator[dt.datetime]:
+def _week(
+    promise: Sla | Rule, week: dt.date, due: Sequence[dt.datetime], late: Sequence[tuple[uuid.UUID, dt.datetime]],
+    labels: dict[uuid.UUID, str],
+) -> SlaWeek:  # fmt: skip
+    times = [id_ for id_, _ in late]
+    worst = sorted(set(times), key=lambda id_: (-times.count(id_), str(id_)))[:_NAMED]
+    share = 1 - len(late) / len(due)
+    goal = promise.goal if isinstance(promise, Sla) else None
+    moments = {*due} if promise.by is not None else None
+    return SlaWeek(
+        promise.name, [*map(str, promise.of), *(f"except {one}" for one in promise.but)], describe_deadline(promise), week, len(due), len(late),
+        round(share, 4), goal, None if goal is None else share >= goal,
+        None if moments is None else len(moments), None if moments is None else len(moments - {at for _, at in late}),
+        [labels[id_] for id_ in worst if id_ in labels],
+    )  # fmt: skip
+
+
+def _due(promise: Sla | Rule, times: Sequence[float], window: Window) -> Iterator[dt.datetime]:
     """The moments at which the dataset was due: each deadline since its first update, or so long after each update."""
-    if rule.by is not None:
-        yield from (at for _, at in rule.by.between(window.since, window.until) if times and times[0] < at.timestamp())
+    if promise.by is not None:
+        yield from (
+            at for _, at in promise.by.between(window.since, window.until) if times and times[0] < at.timestamp()
+        )
         return
     for time in times:
-        at = dt.datetime.fromtimestamp(time + (rule.within or 0), dt.UTC)
+        at = dt.datetime.fromtimestamp(time + (promise.within or 0), dt.UTC)
         if window.has(at):
             yield at
 

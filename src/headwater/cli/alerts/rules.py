@@ -34,9 +34,9 @@ def check(files: Files, json: Json = False) -> None:
 
     found = read_rules([RuleFile(**one) for one in _texts(files)])
     if json:
-        output.json_line({"rules": [rule.name for rule in found.rules]})
+        output.json_line({"rules": [rule.name for rule in found.rules], "slas": [sla.name for sla in found.slas]})
         return
-    output.line(f"{output.counted(len(found.rules), 'rule')}, no mistake", "green")
+    output.line(f"{_counted(len(found.rules), len(found.slas))}, no mistake", "green")
 
 
 @rules.command()
@@ -59,7 +59,7 @@ def apply(files: Files, as_: As = None, url: Url = None, json: Json = False) -> 
     words = (
         f"version {told['version']} holds" if told["changed"] else f"nothing changed: version {told['version']} holds"
     )
-    output.line(f"{output.counted(told['rules'], 'rule')}; {words}")
+    output.line(f"{_counted(told['rules'], told['slas'])}; {words}")
 
 
 @rules.command("test")
@@ -135,6 +135,20 @@ def show(
         ],
         empty="No rule holds. Write some, and apply them with `headwater rules apply FILE`.",
     )
+    if told["slas"]:
+        output.table(
+            ("SLA", "of", "deadline", "goal", "from"),
+            [
+                (
+                    one["name"],
+                    " ".join([*one["of"], *(f"except {each}" for each in one["but"])]),
+                    one["deadline"],
+                    _share(one["goal"]),
+                    f"{one['file']}:{one['line']}",
+                )
+                for one in told["slas"]
+            ],
+        )
     for problem in told["problems"]:
         output.line(output.printable(problem), "bold red")
     if told["trouble"]:
@@ -149,23 +163,29 @@ def show(
 @rules.command()
 def sla(
     since: Annotated[str, typer.Option(help="Begin at this time, or so long ago, as in 8w.")] = "8w",
+    of: Annotated[
+        str | None,
+        typer.Option(metavar="SELECTOR", help="Only of what it selects: product:funnel, tag:tier:gold, a dataset."),
+    ] = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Show how the deadlines that rules declare (`by`, `within`) were met, week by week.
+    """Show how SLAs, and the deadlines that rules declare, were met, week by week.
 
     Examples:
 
       headwater rules sla --since 12w
+
+      headwater rules sla --of product:funnel
     """
     import msgspec
 
-    body = server.ask(url, "/api/v2/rules/sla", since=server.time(since))
+    body = server.ask(url, "/api/v2/rules/sla", since=server.time(since), of=of)
     if json:
         output.raw(body)
         return
     output.table(
-        ("rule", "deadline", "week of", "due", "missed", "met", "missed most by"),
+        ("SLA or rule", "deadline", "week of", "due", "missed", "met", "goal", "whole", "missed most by"),
         [
             (
                 one["rule"],
@@ -173,13 +193,23 @@ def sla(
                 one["week"],
                 one["due"],
                 one["missed"],
-                "" if one["share"] is None else f"{one['share']:.1%}",
+                _share(one["share"]),
+                _share(one["goal"]) + {True: " kept", False: " missed", None: ""}[one["kept"]],
+                "" if one["whole"] is None else f"{one['whole']} of {one['deadlines']}",
                 ", ".join(one["datasets"]),
             )
             for one in msgspec.json.decode(body)["weeks"]
         ],
-        empty="No rule that holds declares a deadline: write `by:` or `within:` beside `when: late`.",
+        empty="No SLA holds, and no rule declares a deadline. Write one below `slas:`, or `by:` or `within:` beside `when: late`.",
     )
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{round(share * 100, 2):g}%"
+
+
+def _counted(rules: int, slas: int) -> str:
+    return output.counted(rules, "rule") + (f", {output.counted(slas, 'SLA')}" if slas else "")
 
 
 def _texts(files: list[Path]) -> list[dict[str, str]]:

@@ -12,12 +12,13 @@ people:
   team web: channel:web
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
-from headwater.entities.alerts.selectors import Selector, read_selector
+from headwater.entities.alerts.selectors import Selector
+from headwater.entities.alerts.slas import Sla, find_sla, read_selectors, read_sla
 from headwater.entities.alerts.times import Deadline, Quiet, read_deadline, read_quiet
 from headwater.entities.declaration.document import Part, Problem, parts
 from headwater.entities.declaration.fields import Fields
@@ -33,7 +34,7 @@ OWNER, DOWNSTREAM, TEAM = "owner", "downstream owners", "team"
 _ROLES: Final = (OWNER, DOWNSTREAM, TEAM)
 CHANNEL: Final = "channel:"
 _WORDS: Final = (
-    "name", "when", "of", "except", "to", "every", "by", "within", "factor", "unused", "quiet", "escalate", "settle", "severity",
+    "name", "when", "of", "except", "to", "every", "by", "within", "sla", "factor", "unused", "quiet", "escalate", "settle", "severity",
 )  # fmt: skip
 _OTHERS: Final = {
     "event": "when",
@@ -66,9 +67,9 @@ class Rule(msgspec.Struct, frozen=True):
     """One rule, with its place.
 
     `of`: any of these selects; empty: everything. `to`: `owner`, `downstream owners`, `team`, a mail address, `channel:NAME`, or a name
-    of `people`. `every`: at most one alert about one object and event in so many seconds. `by`, `within`: a declared deadline of `late`;
-    without one it is learned. `factor`: of `cost_jump` and `slower`, by how much at least. `unused`: of `used_again`, seconds without a
-    read. `settle`: seconds to wait for more of one cause.
+    of `people`. `every`: at most one alert about one object and event in so many seconds. `by`, `within`: a declared deadline of `late`,
+    or that of the SLA whose name is `sla`; without one it is learned. `factor`: of `cost_jump` and `slower`, by how much at least.
+    `unused`: of `used_again`, seconds without a read. `settle`: seconds to wait for more of one cause.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Rule(msgspec.Struct, frozen=True):
     every: int | None = None
     by: Deadline | None = None
     within: int | None = None
+    sla: str = ""
     factor: float = 1.5
     unused: int = 30 * _DAY
     quiet: Quiet | None = None
@@ -94,44 +96,51 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class RuleSet(msgspec.Struct, frozen=True):
-    """Rules, and the addresses of `people`: owners by name, teams as `team NAME`."""
+    """Rules, the addresses of `people` (owners by name, teams as `team NAME`), and SLAs."""
 
     rules: tuple[Rule, ...] = ()
     people: Mapping[str, tuple[str, ...]] = {}
+    slas: tuple[Sla, ...] = ()
 
 
 def read_rules(files: Sequence[RuleFile]) -> RuleSet:
-    """Read the rules of all files, in order. InvalidRules with every mistake, as `file:line:column: text`."""
+    """Read the rules and SLAs of all files, in order. InvalidRules with every mistake, as `file:line:column: text`."""
     problems: list[Problem] = []
     fields = Fields(problems)
     rules: list[Rule] = []
+    written: list[Part] = []
+    slas: list[Sla] = []
     people: dict[str, tuple[str, ...]] = {}
     for file in files:
         for document in parts(file.text, file.name, problems):
             fields.who = ""
-            told = fields.mapping(document, "the file", ("rules", "people"))
-            for part in fields.items(told.get("rules")):
-                if (rule := _rule(part, fields)) is not None:
-                    rules.append(rule)
+            told = fields.mapping(document, "the file", ("rules", "slas", "people"), {"sla": "slas"})
+            slas += [sla for part in fields.items(told.get("slas")) if (sla := read_sla(part, fields)) is not None]
+            written += fields.items(told.get("rules"))
             people |= _people(told.get("people"), fields)
-    first: dict[str, Rule] = {}
-    for one in rules:
-        if (old := first.setdefault(one.name, one)) is not one:
-            problems.append(
-                Problem(one.file, one.line, 1, f"rule {one.name!r} is also in {old.file}:{old.line}; rename one")
-            )
-    if not rules and not problems:
+    for part in written:
+        if (rule := _rule(part, slas, fields)) is not None:
+            rules.append(rule)
+    problems += [*_doubles("rule", rules), *_doubles("SLA", slas)]
+    if not (rules or slas or problems):
         names = ", ".join(file.name for file in files) or "the request"
-        problems.append(Problem(names, 1, 1, "no rule is in it; begin with `rules:` and a list"))
+        problems.append(Problem(names, 1, 1, "no rule is in it; begin with `rules:` or `slas:` and a list"))
     if problems:
         raise InvalidRules(
             f"the rules are wrong in {len(problems)} place{'s' * (len(problems) > 1)}",
             problems=[str(problem) for problem in problems],
         )
-    return RuleSet(tuple(rules), people)
+    return RuleSet(tuple(rules), people, tuple(slas))
 
 
-def _rule(part: Part, fields: Fields) -> Rule | None:
+def _doubles(what: str, found: Sequence[Rule | Sla]) -> Iterator[Problem]:
+    first: dict[str, Rule | Sla] = {}
+    for one in found:
+        if (old := first.setdefault(one.name, one)) is not one:
+            yield Problem(one.file, one.line, 1, f"{what} {one.name!r} is also in {old.file}:{old.line}; rename one")
+
+
+def _rule(part: Part, slas: Sequence[Sla], fields: Fields) -> Rule | None:
     fields.who = ""
     told = fields.mapping(part, "a rule", _WORDS, _OTHERS)
     if not told:
@@ -142,11 +151,14 @@ def _rule(part: Part, fields: Fields) -> Rule | None:
     fields.who = f"rule {name!r}"
     when = _events(told.get("when"), part, fields)
     to = _addresses(told.get("to"), part, fields)
-    late_words = [word for word in ("by", "within") if word in told]
+    late_words = [word for word in ("by", "within", "sla") if word in told]
     if late_words and "late" not in when:
         fields.note(told[late_words[0]].place, f"{late_words[0]} is about `when: late`; leave it out, or watch late")
     if len(late_words) > 1:
-        fields.note(told["within"].place, "write by or within, not both")
+        fields.note(told[late_words[1]].place, f"write {late_words[0]} or {late_words[1]}, not both")
+    sla = _named_sla(told.get("sla"), slas, fields)
+    if sla is not None and "of" in told:
+        fields.note(told["of"].place, f"the SLA {sla.name!r} says of what; leave `of` out, or write the deadline here")
     severity = fields.choice(told.get("severity"), "severity", SEVERITIES)
     settle = _seconds(told.get("settle"), "settle", fields)
     unused = fields.seconds(told.get("unused"), "unused")
@@ -156,11 +168,12 @@ def _rule(part: Part, fields: Fields) -> Rule | None:
         line=part.place.line,
         when=when,
         to=to,
-        of=_selectors(told.get("of"), "of", fields),
-        but=_selectors(told.get("except"), "except", fields),
+        of=read_selectors(told.get("of"), "of", fields) if sla is None else sla.of,
+        but=(*read_selectors(told.get("except"), "except", fields), *(() if sla is None else sla.but)),
         every=_seconds(told.get("every"), "every", fields),
-        by=read_deadline(told.get("by"), fields),
-        within=fields.seconds(told.get("within"), "within"),
+        by=read_deadline(told.get("by"), fields) if sla is None else sla.by,
+        within=fields.seconds(told.get("within"), "within") if sla is None else sla.within,
+        sla="" if sla is None else sla.name,
         factor=_factor(told.get("factor"), fields),
         unused=30 * _DAY if unused is None else unused,
         quiet=read_quiet(told.get("quiet"), fields),
@@ -195,13 +208,16 @@ def _addresses(part: Part | None, owner: Part, fields: Fields) -> tuple[str, ...
     return tuple(text.lower().replace("_", " ") if text.lower().replace("_", " ") in _ROLES else text for text in found)
 
 
-def _selectors(part: Part | None, what: str, fields: Fields) -> tuple[Selector, ...]:
-    found = []
-    for each in fields.items(part):
-        text = fields.text(each, what)
-        if text and (one := read_selector(text, each.place, what, fields)) is not None:
-            found.append(one)
-    return tuple(found)
+def _named_sla(part: Part | None, slas: Sequence[Sla], fields: Fields) -> Sla | None:
+    name = fields.text(part, "sla")
+    found = find_sla(slas, name)
+    if part is not None and name and found is None:
+        names = ", ".join(one.name for one in slas)
+        fields.note(
+            part.place,
+            f"there is no SLA {name!r}; " + (f"write one of {names}" if names else "declare it below `slas:`"),
+        )
+    return found
 
 
 def _seconds(part: Part | None, what: str, fields: Fields) -> int | None:

@@ -1,4 +1,7 @@
-"""Selections of datasets and jobs: `tag:pii`, `owner:ana`, `team:web`, `namespace:prod*`, `+orders` (upstream), `orders+` (downstream), a name."""
+"""Selections of datasets and jobs.
+
+`tag:pii`, `owner:ana`, `team:web`, `product:funnel`, `namespace:prod*`, `+orders` (upstream), `orders+` (downstream), a name.
+"""
 
 from collections.abc import Iterable
 from typing import Final
@@ -8,12 +11,14 @@ import msgspec
 from headwater.entities.declaration.document import Place
 from headwater.entities.declaration.fields import Fields
 from headwater.model.patterns import MOST_STARS, Pattern
+from headwater.model.tags import PRODUCT
 
-_KEYED: Final = ("tag", "owner", "team", "namespace", "job", "dataset")
+_KEYED: Final = ("tag", "owner", "team", "product", "namespace", "job", "dataset")
 
 
 class Selector(msgspec.Struct, frozen=True):
-    """`kind`: tag, owner, team, namespace, job, dataset, name, upstream or downstream (of the names in `pattern`, which are selected too)."""
+    """`kind`: tag, owner, team, product, namespace, job, dataset, name, upstream or downstream
+    (of the names in `pattern`, which are selected too)."""
 
     kind: str
     text: str
@@ -68,6 +73,7 @@ def _selects(selector: Selector, one: Traits) -> bool:
         "tag": lambda: any(asked in {tag.casefold(), tag.casefold().partition(":")[0]} for tag in one.tags),
         "owner": lambda: any(pattern.matches(owner) for owner in one.owners),
         "team": lambda: any(team.casefold() == asked for team in one.teams),
+        "product": lambda: f"{PRODUCT}:{asked}" in {tag.casefold() for tag in one.tags},
         "namespace": lambda: pattern.matches(one.namespace),
         "upstream": lambda: str(selector) in one.around,
         "downstream": lambda: str(selector) in one.around,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from headwater.entities.alerts.rules import RuleFile, read_rules
+from headwater.entities.alerts.rules import RuleFile, RuleSet, read_rules
 from headwater.intake.people.audit import Change
 from headwater.store.alerts import applied_rules as store
 from headwater.store.database import Database
@@ -18,18 +18,20 @@ class AppliedRules(msgspec.Struct, frozen=True):
     version: int
     applied_at: dt.datetime
     rules: int
+    slas: int
     changed: bool
 
 
 async def apply_rules(database: Database, files: Sequence[RuleFile], *, by: Change) -> AppliedRules:
     """Replace the rules that hold by those of these files; without a file no rule holds. Raises InvalidRules, and changes nothing."""
-    count = len(read_rules(files).rules) if files else 0
+    found = read_rules(files) if files else RuleSet()
+    counts = len(found.rules), len(found.slas)
     text = msgspec.json.encode(files).decode()
     async with database.transaction() as connection:
         await store.lock(connection)
         held = await store.versions(connection, "rules", 1)
         if held and msgspec.json.decode(held[0].files) == msgspec.json.decode(text):
-            return AppliedRules(held[0].version, held[0].applied_at, count, False)
+            return AppliedRules(held[0].version, held[0].applied_at, *counts, False)
         version, at = await store.apply(connection, "rules", text, by.actor)
         await audit_store.append(connection, by)
-    return AppliedRules(version, at, count, True)
+    return AppliedRules(version, at, *counts, True)

@@ -35,6 +35,24 @@ def test_a_rule_has_what_was_written() -> None:
     assert [(each.after, each.to) for each in rule.escalate] == [(1800, ("b@x.org",))]
 
 
+def test_an_sla_has_what_was_written_and_a_rule_takes_its_deadline() -> None:
+    told = one(
+        "rules:\n  - {name: a, when: late, to: o@p.q, sla: s, except: 'namespace:dev*'}\n"
+        "slas:\n  - {name: s, of: [product:funnel, 'tag:tier:gold'], except: mart.tmp, by: '07:00 mon-fri', goal: 99.5%}"
+    )
+    (rule,), (sla,) = told.rules, told.slas
+    assert [str(each) for each in (*sla.of, *sla.but)] == ["product:funnel", "tag:tier:gold", "mart.tmp"]
+    assert (sla.by, sla.goal) == (Deadline(420, "UTC", (1, 2, 3, 4, 5)), 0.995)
+    assert (rule.sla, rule.of, rule.by) == ("s", sla.of, sla.by)
+    assert [str(each) for each in rule.but] == ["namespace:dev*", "mart.tmp"]
+
+
+def test_a_product_is_selected_by_its_tag() -> None:
+    (sla,) = one("slas:\n  - {name: s, of: 'product:Funnel', within: 2h}").slas
+    assert selects(sla.of, Traits("dataset:a", tags=("product:funnel",)))
+    assert not selects(sla.of, Traits("dataset:a", tags=("product:funnels", "funnel", "team:funnel")))
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -52,7 +70,19 @@ def test_a_rule_has_what_was_written() -> None:
         ("rules:\n  - {name: a, when: late, to: o@p.q, escalate: {to: b@x.y}}", "a.yaml:2:48: rule 'a': escalate has no after; write such as"),
         ("rules:\n  - {name: a, when: late, to: o@p.q}\n  - {name: a, when: gone, to: o@p.q}", "a.yaml:3:1: rule 'a' is also in a.yaml:2;"),
         ("people:\n  ana: ana", "a.yaml:2:8: people: 'ana' has the address 'ana'; write a mail address or channel:NAME"),
-        ("people: {}", "a.yaml:1:1: no rule is in it; begin with `rules:` and a list"),
+        ("people: {}", "a.yaml:1:1: no rule is in it; begin with `rules:` or `slas:` and a list"),
+        ("sla:\n  - {name: s, of: a, by: '07:00'}", "a.yaml:1:1: the file has no 'sla'; write slas"),
+        ("slas:\n  - {of: a, by: '07:00'}", "a.yaml:2:5: an SLA has no name; give it one, by which reports list it"),
+        ("slas:\n  - {name: s, by: '07:00'}", "a.yaml:2:5: SLA 's': covers nothing; write `of:` with such as tag:tier:gold, product:funnel or a dataset"),
+        ("slas:\n  - {name: s, of: a}", "a.yaml:2:5: SLA 's': write either `by: 07:00 Europe/Berlin` or `within: 2h`"),
+        ("slas:\n  - {name: s, of: a, by: '07:00', within: 2h}", "a.yaml:2:5: SLA 's': write either `by: 07:00 Europe/Berlin` or `within: 2h`"),
+        ("slas:\n  - {name: s, of: a, within: 2h, goal: 100.1%}", "a.yaml:2:40: SLA 's': goal is '100.1%'; write a share of what is due, such as 99.5%"),
+        ("slas:\n  - {name: s, of: 'product:', within: 2h}", "a.yaml:2:19: SLA 's': of has 'product:' with nothing after the colon; write such as product:NAME"),
+        ("slas:\n  - {name: s, of: a, within: 2h}\n  - {name: s, of: b, within: 2h}", "a.yaml:3:1: SLA 's' is also in a.yaml:2; rename one"),
+        ("rules:\n  - {name: a, when: late, to: o@p.q, sla: t}", "a.yaml:2:43: rule 'a': there is no SLA 't'; declare it below `slas:`"),
+        ("rules:\n  - {name: a, when: gone, to: o@p.q, sla: s}\nslas:\n  - {name: s, of: a, within: 2h}", "a.yaml:2:43: rule 'a': sla is about `when: late`; leave"),
+        ("rules:\n  - {name: a, when: late, to: o@p.q, by: '07:00', sla: s}\nslas:\n  - {name: s, of: a, within: 2h}", "a.yaml:2:56: rule 'a': write by or sla, not both"),
+        ("rules:\n  - {name: a, when: late, to: o@p.q, sla: s, of: b}\nslas:\n  - {name: s, of: a, within: 2h}", "a.yaml:2:50: rule 'a': the SLA 's' says of what; leave `of` out"),
         ("rules:\n\t- name: a", "a.yaml:2:1: not YAML: a tab cannot indent YAML; write spaces"),
     ],
 )  # fmt: skip

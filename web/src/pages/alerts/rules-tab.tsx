@@ -3,37 +3,14 @@ import { percent } from "../../format.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Empty } from "../../parts/message.tsx";
 import { Section } from "../../parts/page.tsx";
+import { SlaWeeks } from "../../parts/sla-weeks.tsx";
 import { Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
 import { eventWords } from "./alert-state.tsx";
 
-/** The deadlines that rules declare, week by week. */
-function Sla() {
-  const sla = useAsk("/api/v2/rules/sla");
-  if (!sla.data?.weeks.length) return null;
+function Selectors({ of, but }: { of: readonly string[]; but: readonly string[] }) {
   return (
-    <Section title="Deadlines by week">
-      <Table
-        label="Deadlines by week"
-        rows={sla.data.weeks}
-        keyOf={(one) => `${one.rule} ${one.week}`}
-        columns={[
-          { id: "rule", header: "Rule", wide: true, value: (one) => one.rule, cell: (one) => one.rule },
-          { id: "week", header: "Week of", value: (one) => one.week, cell: (one) => one.week },
-          { id: "due", header: "Due", number: true, value: (one) => one.due, cell: (one) => one.due },
-          { id: "missed", header: "Missed", number: true, value: (one) => one.missed, cell: (one) => one.missed },
-          { id: "met", header: "Met", number: true, value: (one) => one.share, cell: (one) => percent(one.share) },
-          {
-            id: "by",
-            header: "Missed most by",
-            minor: true,
-            value: (one) => one.datasets.join(" "),
-            cell: (one) => one.datasets.join(", "),
-          },
-        ]}
-        empty={null}
-      />
-    </Section>
+    <span className="mono small">{[...of, ...but.map((each) => `except ${each}`)].join(", ") || "everything"}</span>
   );
 }
 
@@ -41,7 +18,7 @@ export function RulesTab() {
   const held = useAsk("/api/v2/rules");
   return (
     <Answered of={held} lines={6}>
-      {({ rules, files, versions, trouble, problems }) => (
+      {({ rules, slas, files, versions, trouble, problems }) => (
         <>
           {(trouble ?? problems[0]) && (
             <p className="notice-line" role="alert">
@@ -64,11 +41,7 @@ export function RulesTab() {
                 id: "of",
                 header: "Of",
                 value: (one) => one.of.join(" "),
-                cell: (one) => (
-                  <span className="mono small">
-                    {[...one.of, ...one.but.map((each) => `except ${each}`)].join(", ") || "everything"}
-                  </span>
-                ),
+                cell: (one) => <Selectors of={one.of} but={one.but} />,
               },
               { id: "to", header: "To", value: (one) => one.to.join(" "), cell: (one) => one.to.join(", ") },
               {
@@ -92,7 +65,34 @@ export function RulesTab() {
               </Empty>
             }
           />
-          <Sla />
+          {slas.length > 0 && (
+            <Section title="SLAs">
+              <Table
+                label="SLAs"
+                rows={slas}
+                keyOf={(one) => one.name}
+                columns={[
+                  { id: "name", header: "SLA", wide: true, value: (one) => one.name, cell: (one) => one.name },
+                  {
+                    id: "of",
+                    header: "Of",
+                    value: (one) => one.of.join(" "),
+                    cell: (one) => <Selectors of={one.of} but={one.but} />,
+                  },
+                  { id: "by", header: "Deadline", value: (one) => one.deadline, cell: (one) => one.deadline },
+                  {
+                    id: "goal",
+                    header: "Goal",
+                    number: true,
+                    value: (one) => one.goal,
+                    cell: (one) => (one.goal === null ? "none" : percent(one.goal)),
+                  },
+                ]}
+                empty={null}
+              />
+            </Section>
+          )}
+          <SlaWeeks />
           {files.map((file) => (
             <Section key={file.name} title={file.name}>
               <pre className="code">{file.text}</pre>

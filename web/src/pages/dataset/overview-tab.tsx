@@ -6,6 +6,7 @@ import { bareName } from "../../names.ts";
 import { Marks, traitMarks } from "../../parts/marks.tsx";
 import { NodeLink, NodeList, RunLink } from "../../parts/node-link.tsx";
 import { Facts, Section } from "../../parts/page.tsx";
+import { SlaWeeks } from "../../parts/sla-weeks.tsx";
 import { When } from "../../parts/when.tsx";
 import { Described } from "../metadata/described.tsx";
 import type { TabProps } from "./tab-props.ts";
@@ -61,6 +62,7 @@ export function Overview({ dataset, reference }: TabProps) {
             ]}
           />
         </Section>
+        <SlaWeeks of={dataset.id} />
         {dataset.inherited_tags.length > 0 && (
           <Section title="Tags from upstream">
             <ul className="list">

@@ -9,6 +9,7 @@ import { distinguish } from "../../names.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { NodeLink } from "../../parts/node-link.tsx";
 import { Facts, Page, Section } from "../../parts/page.tsx";
+import { SlaWeeks } from "../../parts/sla-weeks.tsx";
 import { State } from "../../parts/state.tsx";
 import { Table } from "../../parts/table.tsx";
 import { toggled, TreeName } from "../../parts/tree-name.tsx";
@@ -79,6 +80,7 @@ function Body({ group, word, name }: { group: Group; word: string; name: string 
           </ul>
         )}
       </Section>
+      <SlaWeeks of={word === "team" || word === "product" ? `${word}:${name}` : `tag:${word}:${name}`} />
       <Section title={`Between ${word}s`}>
         {upstream.length + downstream.length === 0 ? (
           <p className="soft">No data comes from another {word}, and none goes to one.</p>

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from headwater.entities.alerts.rules import Rule
+from headwater.entities.alerts.slas import Sla, describe_deadline
 from headwater.model import facets as known
 from headwater.model.cadence import due_at, learn_seconds
 from headwater.model.names import short
@@ -76,9 +77,9 @@ async def past_deadline(
 
 
 def missed(
-    rule: Rule, times: Sequence[float], window: Window
+    rule: Rule | Sla, times: Sequence[float], window: Window
 ) -> Iterator[tuple[float | None, dt.datetime, dt.datetime | None]]:
-    """Each deadline of the rule in the window that no update met: the last update before it, the deadline, the next update."""
+    """Each deadline of the rule or SLA in the window that no update met: the last update before it, the deadline, the next update."""
     if rule.by is not None:
         for before, at in rule.by.between(window.since, window.until):
             place = bisect_right(times, at.timestamp())
@@ -119,7 +120,7 @@ def _late(row: NodeRow, time: float, since: dt.datetime, until: dt.datetime | No
 
 
 def _missed(row: NodeRow, rule: Rule, time: float | None, since: dt.datetime, until: dt.datetime | None) -> Trouble:
-    due = f"due by {rule.by}" if rule.by is not None else f"due within {dt.timedelta(seconds=rule.within or 0)}"
+    due = f"due {'by ' if rule.by is not None else ''}{describe_deadline(rule)}"
     last = "never updated" if time is None else f"last updated at {_moment(time):%Y-%m-%d %H:%M} UTC"
     key = f"{rule.name}: {since.isoformat()}" if rule.by is not None else f"{rule.name}: after {round(time or 0)}"
     return Trouble(

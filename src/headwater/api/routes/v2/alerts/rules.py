@@ -12,7 +12,7 @@ from headwater.answer.alerts import rules as answers
 from headwater.answer.alerts import sla
 from headwater.api.alerting import dead_letters
 from headwater.api.authors import As, author
-from headwater.api.routes.v2.parameters import Time, numbered
+from headwater.api.routes.v2.parameters import OptionalText, Time, numbered
 from headwater.entities.alerts.rules import RuleFile, read_rules
 from headwater.intake.alerts import rules as writes
 from headwater.intake.people.audit import Change
@@ -26,9 +26,10 @@ class WantedRuleFiles(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class CheckedRules(msgspec.Struct, frozen=True):
-    """`rules`: their names, in order."""
+    """`rules` and `slas`: their names, in order."""
 
     rules: list[str]
+    slas: list[str]
 
 
 class RuleVersionFiles(msgspec.Struct, frozen=True):
@@ -52,9 +53,11 @@ async def show_rule_version(
 
 
 @get("/rules/sla")
-async def show_sla(state: State, since: Time = None) -> sla.Sla:
-    """Return how the deadlines that rules declare were met, week by week; by default of the last eight weeks."""
-    return await sla.sla(state.database, aware(since) or dt.datetime.now(dt.UTC) - dt.timedelta(weeks=8))
+async def show_sla(state: State, since: Time = None, of: OptionalText = None) -> sla.SlaReport:
+    """Return how SLAs and the deadlines of rules were met, week by week; by default of the last eight weeks. `of`: by what this selector selects,
+    such as `product:funnel` or a dataset's node id.
+    """
+    return await sla.sla(state.database, aware(since) or dt.datetime.now(dt.UTC) - dt.timedelta(weeks=8), of)
 
 
 @put("/rules", status_code=200)
@@ -74,7 +77,8 @@ async def apply_rules(
 @post("/rules/check", status_code=200, opt={"role": "read", "audit": False})
 async def check_rules(data: JSONBody[WantedRuleFiles]) -> CheckedRules:
     """Read rules and change nothing. Wrong rules are answered with 422 and every mistake."""
-    return CheckedRules([rule.name for rule in read_rules(data.files).rules])
+    found = read_rules(data.files)
+    return CheckedRules([rule.name for rule in found.rules], [sla.name for sla in found.slas])
 
 
 @post("/rules/test", status_code=200, opt={"role": "read", "audit": False})
