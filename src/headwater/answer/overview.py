@@ -6,6 +6,7 @@ import msgspec
 
 from headwater.answer.history.producers import producers
 from headwater.answer.history.stale_lineage import StaleSource, stale_lineage
+from headwater.answer.status.daily_troubles import DailyTroubles, daily_troubles
 from headwater.answer.status.open_incidents import OpenIncident, open_incidents
 from headwater.answer.usage.coverage import Coverage, coverage
 from headwater.store.database import Database
@@ -34,6 +35,7 @@ class Overview(msgspec.Struct, frozen=True):
     more_silent: int
     events: OddEvents
     coverage: Coverage
+    days: DailyTroubles
 
 
 async def overview(database: Database, limit: int = 10) -> Overview:
@@ -54,4 +56,5 @@ async def overview(database: Database, limit: int = 10) -> Overview:
         max(len(silent) - limit, 0),
         OddEvents(arrived.since, sum(one.events for one in arrived.producers), dict(sorted(warnings.items()))),
         await coverage(database),
+        await daily_troubles(database),
     )

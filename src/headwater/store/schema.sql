@@ -26,6 +26,8 @@ create table events_after  partition of events for values from ('2050-01-01 00:0
 create index events_by_run on events (run_id, event_time) where run_id is not null;
 create index events_by_arrival on events using brin (received_at) with (autosummarize = on);
 create index events_by_arrived on events (arrived) where arrived is not null;
+-- Events that say that a run failed or was aborted, by time: few among many, counted by day for the overview.
+create index events_failed on events (event_time) where event_type in ('FAIL', 'ABORT') and run_id is not null;
 
 create table warnings (
   event_time timestamptz not null,

@@ -157,6 +157,37 @@ def test_the_overview_has_what_needs_a_person(hourly: Client, monkeypatch: pytes
     assert "overview" in json.loads(CliRunner().invoke(program, ["status", "--json"], catch_exceptions=False).output)
 
 
+def test_the_overview_counts_troubles_by_day(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs by the day that they failed, once each; checks, incidents and violations by theirs; what came before the 14 days is left out."""
+    today = NOW.replace(hour=0, minute=0, second=0)
+    for days, failures in ((0, 1), (1, 3), (13, 2), (14, 5)):
+        at = (today - dt.timedelta(days=days)).isoformat()
+        for _ in range(failures):
+            number = next(NUMBERS)
+            for state in ("FAIL", "ABORT"):  # one run, whatever it said last
+                event = run_event(state, number, "load", ["/src"], ["/raw"], at=at)
+                assert client.post("/api/v1/lineage", encoded(event)).status_code == 201
+    bad = send(client, "COMPLETE", "make", "/src", "/made", 0)
+    check = {"dataQualityAssertions": facet(assertions=[{"assertion": "not_null", "success": False}])}
+    for days in (2, 2, 20):
+        read = {"namespace": "file", "name": "/made", "inputFacets": check}
+        at = (today - dt.timedelta(days=days)).isoformat()
+        assert client.post("/api/v1/lineage", encoded(run_event("COMPLETE", next(NUMBERS), "look", [read], [], at=at)))
+    body = {"origins": [{"kind": "RUN", "ref": bad}], "reason": "last year's rates"}
+    assert client.post("/api/v2/incidents", encoded(body), content_type="application/json").status_code == 200
+    assert client.get("/api/v2/overview").json()["days"] == {
+        "first": str((today - dt.timedelta(days=13)).date()),
+        "failed": [2] + [0] * 11 + [3, 1],
+        "doubted": [0] * 11 + [2, 0, 0],
+        "wrong": [0] * 13 + [1],
+        "policy": [0] * 14,
+    }
+    monkeypatch.setattr("headwater.cli.server.get", lambda _url, path, **question: client.get(path, **question).json())
+    lines = CliRunner().invoke(program, ["status"], catch_exceptions=False).output.splitlines()
+    assert "  failed      ▆···········█▃  6 in 14 days, 1 today" in lines
+    assert not [line for line in lines if line.startswith("  policy  ")]
+
+
 def test_each_kind_says_cause_hit_owners_since_and_plan(hourly: Client) -> None:
     """One entry of each kind, each with all that a person needs; the ways of what it hits are the plan's order."""
     owner = {"ownership": facet(owners=[{"name": "ada", "type": "maintainer"}])}

@@ -3241,6 +3241,15 @@ export interface components {
             jobs: number;
             reporting: number;
         };
+        /** DailyTroubles */
+        DailyTroubles: {
+            /** Format: date */
+            first: string;
+            failed: number[];
+            doubted: number[];
+            wrong: number[];
+            policy: number[];
+        };
         /** Dashboard */
         Dashboard: {
             id: string;
@@ -4709,6 +4718,7 @@ export interface components {
             more_silent: number;
             events: components["schemas"]["OddEvents"];
             coverage: components["schemas"]["Coverage"];
+            days: components["schemas"]["DailyTroubles"];
         };
         /** Owner */
         Owner: {
@@ -7248,6 +7258,7 @@ export type CostTotals = components['schemas']['CostTotals'];
 export type Costing = components['schemas']['Costing'];
 export type Counts = components['schemas']['Counts'];
 export type Coverage = components['schemas']['Coverage'];
+export type DailyTroubles = components['schemas']['DailyTroubles'];
 export type Dashboard = components['schemas']['Dashboard'];
 export type DashboardList = components['schemas']['DashboardList'];
 export type DashboardRow = components['schemas']['DashboardRow'];

@@ -15,6 +15,8 @@ export const GraphMap = memo(function GraphMap({ ref, scene, onPlace }: Props) {
     <canvas
       ref={ref}
       className="minimap"
+      width={Math.round(MINIMAP.width * devicePixelRatio)}
+      height={Math.round(MINIMAP.height * devicePixelRatio)}
       style={MINIMAP}
       aria-hidden="true"
       onPointerDown={(event) => {

@@ -15,19 +15,20 @@ import { type CardActions, cardElementId, NodeCard } from "./card.tsx";
 import { Legend } from "./legend.tsx";
 import { GraphMap } from "./graph-map.tsx";
 import { heldView, openingView, viewOfFewer } from "./first-view.ts";
-import { paintLayers } from "./layers.ts";
-import { MINIMAP, MINIMAP_ABOVE } from "./minimap.ts";
+import { type LayersPainting, paintLayers } from "./layers.ts";
+import { MINIMAP_ABOVE } from "./minimap.ts";
 import type { ColumnLink, FieldRef, Graph, Side } from "./model.ts";
 import { type Arrow, neighbour } from "./neighbour.ts";
 import { emphasisOf } from "./emphasis.ts";
 import { FarLabel } from "./far-label.tsx";
 import { areSame, aspectOf, inView, NONE_IN_VIEW } from "./in-view.ts";
-import { type Ink, inkOf, type Painting } from "./paint.ts";
+import { type Ink, inkOf } from "./paint.ts";
 import { boxOf, planOf, type Scene } from "./scene.ts";
 import { pngOf, svgOf } from "./picture.ts";
 import { toggleFullScreen, Tools } from "./tools.tsx";
 import { trace } from "./trace.ts";
 import { usePointer } from "./use-pointer.ts";
+import { useRoom } from "./use-room.ts";
 import { useScene } from "./use-scene.ts";
 import { useViewport } from "./use-viewport.ts";
 import { CARD_ZOOM, centre, fit, reveal, zoomAt } from "./viewport.ts";
@@ -70,6 +71,13 @@ export interface GraphViewProps {
 
 const NO_FIELDS: ReadonlySet<string> = new Set();
 
+/** The cards on the page. Those of the drawing before stay until it is known which of the new one are in view. */
+interface Shown {
+  scene: Scene | null;
+  nodes: readonly number[];
+}
+const NOTHING_SHOWN: Shown = { scene: null, nodes: NONE_IN_VIEW };
+
 export function GraphView(props: GraphViewProps) {
   const { graph, columns, indirect, selected, pinned, route, theme } = props;
   const states = useMemo(() => new Set(graph.nodes.flatMap(({ state }) => (state ? [state] : []))), [graph]);
@@ -80,13 +88,17 @@ export function GraphView(props: GraphViewProps) {
   const map = useRef<HTMLCanvasElement>(null);
   const layer = useRef<HTMLDivElement>(null);
   const ink = useRef<Ink | null>(null);
-  const size = useRef({ width: 0, height: 0, ratio: 1 });
-  const painted = useRef<Painting | null>(null);
+  const painted = useRef<LayersPainting | null>(null);
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set());
   const [arranged, setArranged] = useState(0);
-  const [visible, setVisible] = useState(NONE_IN_VIEW);
+  const [shown, setShown] = useState(NOTHING_SHOWN);
   const [hoveredField, setHoveredField] = useState<FieldRef | null>(null);
   const [moved, setMoved] = useState<string | null>(null);
+  const [lastSelected, setLastSelected] = useState<string | null>(null);
+  if (selected !== lastSelected) {
+    setLastSelected(selected);
+    if (selected !== null) setMoved(selected);
+  }
   const latest = useRef(props);
   latest.current = props;
 
@@ -105,7 +117,7 @@ export function GraphView(props: GraphViewProps) {
   const frame = () => {
     if (!scene || !layer.current || !ink.current) return;
     const view = viewport.view.current;
-    const now = { scene, view, size: size.current, ink: ink.current, emphasis };
+    const now = { scene, view, size: paper.current, room: room.current, ink: ink.current, emphasis };
     const before = painted.current;
     painted.current = now;
     paintLayers({ ground: canvas.current, over: over.current, map: map.current }, now, before);
@@ -113,10 +125,11 @@ export function GraphView(props: GraphViewProps) {
       layer.current.style.transform = `translate(${view.x}px, ${view.y}px) scale(${view.k})`;
       host.current!.dataset.view = `${view.x.toFixed(1)} ${view.y.toFixed(1)} ${view.k.toFixed(4)}`;
     }
-    const next = inView(scene, view, size.current);
-    if (!areSame(next, visible)) setVisible(next);
+    const next = inView(scene, view, room.current);
+    if (shown.scene !== scene || !areSame(next, shown.nodes)) setShown({ scene, nodes: next });
   };
   const viewport = useViewport(host, frame);
+  const { room, paper, measure } = useRoom(host, canvas, over, viewport.redraw);
   const pointer = usePointer(host, viewport.view, scene, {
     onSelect: props.onSelect,
     onEdge: props.onEdge,
@@ -129,29 +142,7 @@ export function GraphView(props: GraphViewProps) {
     [scene, traced, route, hoveredNode, hoveredWire, selected, current],
   );
 
-  // The size of the canvas follows the element; colours follow the theme.
-  useLayoutEffect(() => {
-    const element = host.current!;
-    const measure = () => {
-      const ratio = devicePixelRatio || 1;
-      size.current = { width: element.clientWidth, height: element.clientHeight, ratio };
-      for (const [target, box] of [
-        [canvas.current, size.current],
-        [over.current, size.current],
-        [map.current, MINIMAP],
-      ] as const) {
-        if (!target) continue;
-        target.width = Math.round(box.width * ratio);
-        target.height = Math.round(box.height * ratio);
-      }
-      viewport.redraw();
-    };
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [viewport, scene === null]);
-
+  // Colours follow the theme.
   useLayoutEffect(() => {
     void theme;
     ink.current = inkOf(host.current!);
@@ -170,12 +161,12 @@ export function GraphView(props: GraphViewProps) {
     if (!scene) return;
     const before = previous.current;
     previous.current = scene;
-    const { width, height } = size.current;
+    const { width, height } = room.current;
     const candidates = [held.current, latest.current.selected, scene.graph.root, before?.graph.root];
     held.current = null;
     const stays = heldView(viewport.view.current, before, scene, candidates);
-    const kept = before && stays ? viewOfFewer(stays, before, scene, size.current) : stays;
-    viewport.go(kept ?? openingView(scene, size.current, latest.current.openAbove ?? CARD_ZOOM));
+    const kept = before && stays ? viewOfFewer(stays, before, scene, room.current) : stays;
+    viewport.go(kept ?? openingView(scene, room.current, latest.current.openAbove ?? CARD_ZOOM));
     const root = scene.index.get(scene.graph.root);
     if (kept && before?.graph.root !== scene.graph.root && root !== undefined)
       viewport.go(centre(boxOf(scene, root), width, height, Math.max(kept.k, 0.7)), true);
@@ -184,23 +175,20 @@ export function GraphView(props: GraphViewProps) {
     performance.measure("headwater:layout", { start: performance.now() - scene.took, duration: scene.took });
   }, [scene, viewport]);
 
-  useEffect(() => {
+  // The panel of what was selected has taken its room, or has given it back: one painting for both.
+  useLayoutEffect(measure, [selected, measure]);
+  useLayoutEffect(() => {
     const i = selected ? scene?.index.get(selected) : undefined;
     if (!scene || i === undefined) return;
-    setMoved(selected);
-    // After the panel has taken its room.
-    const timer = setTimeout(() => {
-      const { width, height } = size.current;
-      viewport.go(reveal(viewport.view.current, boxOf(scene, i), width, height), true);
-    }, 60);
-    return () => clearTimeout(timer);
+    const { width, height } = room.current;
+    viewport.go(reveal(viewport.view.current, boxOf(scene, i), width, height), true);
   }, [selected, scene, viewport]);
 
   const fitAll = useCallback(() => {
     const now = previous.current;
     if (!now) return;
     const box = { x: 0, y: 0, width: now.layout.width, height: now.layout.height };
-    viewport.go(fit(box, size.current.width, size.current.height), true);
+    viewport.go(fit(box, room.current.width, room.current.height), true);
   }, [viewport]);
 
   const actions = useMemo<CardActions>(
@@ -244,14 +232,14 @@ export function GraphView(props: GraphViewProps) {
 
   const zoomBy = useCallback(
     (factor: number) =>
-      viewport.go(zoomAt(viewport.view.current, factor, size.current.width / 2, size.current.height / 2), true),
+      viewport.go(zoomAt(viewport.view.current, factor, room.current.width / 2, room.current.height / 2), true),
     [viewport],
   );
   const arrange = useCallback(() => setArranged((n) => n + 1), []);
   const fullScreen = useCallback(() => void toggleFullScreen(host.current), []);
   const goTo = useCallback(
     (at: { x: number; y: number }) => {
-      const { width, height } = size.current;
+      const { width, height } = room.current;
       viewport.go(centre({ ...at, width: 0, height: 0 }, width, height, viewport.view.current.k), true);
     },
     [viewport],
@@ -263,7 +251,7 @@ export function GraphView(props: GraphViewProps) {
       const next = neighbour(scene, current, event.key as Arrow);
       if (next) {
         setMoved(next);
-        const { width, height } = size.current;
+        const { width, height } = room.current;
         viewport.go(reveal(viewport.view.current, boxOf(scene, scene.index.get(next)!), width, height), true);
       }
     } else if (event.key === "Enter") {
@@ -297,7 +285,7 @@ export function GraphView(props: GraphViewProps) {
   }, [fitAll]);
 
   const here = scene?.index.get(current);
-  const hereShown = here !== undefined && visible.includes(here);
+  const hereShown = here !== undefined && shown.scene === scene && shown.nodes.includes(here);
   return (
     <div
       ref={host}
@@ -314,17 +302,17 @@ export function GraphView(props: GraphViewProps) {
       <canvas ref={canvas} className="wires" aria-hidden="true" />
       <canvas ref={over} className="wires" aria-hidden="true" />
       <div ref={layer} className="cards">
-        {scene &&
-          visible.map((i) => {
-            const node = scene.graph.nodes[i];
-            if (!node) return null;
+        {shown.scene &&
+          shown.nodes.map((i) => {
+            const { graph, cards, layout } = shown.scene!;
+            const node = graph.nodes[i];
             return (
               <NodeCard
                 key={node.id}
                 node={node}
-                card={scene.cards[i]}
-                x={scene.layout.x[i]}
-                y={scene.layout.y[i]}
+                card={cards[i]}
+                x={layout.x[i]}
+                y={layout.y[i]}
                 isRoot={node.id === graph.root}
                 isSelected={node.id === selected}
                 isCurrent={node.id === current}
@@ -335,7 +323,7 @@ export function GraphView(props: GraphViewProps) {
             );
           })}
       </div>
-      {pointer.label && <FarLabel {...pointer.label} width={size.current.width} />}
+      {pointer.label && <FarLabel {...pointer.label} width={room.current.width} />}
       <Tools zoom={zoomBy} fit={fitAll} arrange={arrange} fullScreen={fullScreen} />
       {scene && graph.nodes.length > MINIMAP_ABOVE && <GraphMap ref={map} scene={scene} onPlace={goTo} />}
       <Legend

@@ -2,6 +2,11 @@
 import { paintMinimap } from "./minimap.ts";
 import { type Painting, paint, paintOver, standsOut } from "./paint.ts";
 
+export interface LayersPainting extends Painting {
+  /** What is seen of the drawing: the frame in its map. */
+  room: { width: number; height: number };
+}
+
 export interface Layers {
   ground: HTMLCanvasElement | null;
   over: HTMLCanvasElement | null;
@@ -16,15 +21,19 @@ const isSameGround = (a: Painting, b: Painting) =>
   a.emphasis.nodes === b.emphasis.nodes;
 
 /** `before`: what the layers show. A canvas whose size was set is empty: its painting has another `size`. */
-export function paintLayers({ ground, over, map }: Layers, now: Painting, before: Painting | null) {
+export function paintLayers({ ground, over, map }: Layers, now: LayersPainting, before: LayersPainting | null) {
   const isSame = before !== null && isSameGround(now, before);
-  if (isSame && now.emphasis === before.emphasis) return;
+  const isSameRoom = before?.room === now.room;
+  if (isSame && isSameRoom && now.emphasis === before.emphasis) return;
   if (!isSame) {
     const context = ground?.getContext("2d");
     if (context) paint(context, now);
-    const small = map?.getContext("2d");
-    if (small) paintMinimap(small, now.scene, now.view, now.size, now.ink, now.emphasis.nodes);
   }
+  if (!isSame || !isSameRoom) {
+    const small = map?.getContext("2d");
+    if (small) paintMinimap(small, now.scene, now.view, now.room, now.ink, now.emphasis.nodes);
+  }
+  if (isSame && now.emphasis === before.emphasis) return;
   if (!standsOut(now) && (before === null || !standsOut(before))) return;
   const context = over?.getContext("2d");
   if (context) paintOver(context, now);

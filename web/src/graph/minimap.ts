@@ -19,12 +19,13 @@ export function paintMinimap(
   context: CanvasRenderingContext2D,
   scene: Scene,
   view: View,
-  size: { width: number; height: number; ratio: number },
+  room: { width: number; height: number },
   ink: Ink,
   nodes: { has(id: string): boolean } | null,
 ) {
   const { k, x, y } = minimapScale(scene);
-  context.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
+  const ratio = context.canvas.width / MINIMAP.width;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, MINIMAP.width, MINIMAP.height);
   for (let i = 0; i < scene.cards.length; i++) {
     const node = scene.graph.nodes[i];
@@ -51,7 +52,7 @@ export function paintMinimap(
   context.strokeRect(
     x + (-view.x / view.k) * k,
     y + (-view.y / view.k) * k,
-    (size.width / view.k) * k,
-    (size.height / view.k) * k,
+    (room.width / view.k) * k,
+    (room.height / view.k) * k,
   );
 }

@@ -55,6 +55,7 @@ const KINDS: readonly WireKind[] = ["declared", "intermittent", "edge", "indirec
 export interface Painting {
   scene: Scene;
   view: View;
+  /** What the canvases cover, which may be more than what is seen. */
   size: { width: number; height: number; ratio: number };
   ink: Ink;
   emphasis: Emphasis;

@@ -18,7 +18,7 @@ export function useScene(plan: Plan): Scene | null {
   const ticket = useRef(0);
 
   useEffect(() => {
-    if (now) return;
+    if (now || last.current?.cards === plan.cards) return;
     worker.current ??= new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
     const mine = ++ticket.current;
     const begun = performance.now();

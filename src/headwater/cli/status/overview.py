@@ -44,6 +44,11 @@ def print_overview(found: dict[str, Any]) -> None:
         ("coverage", _coverage_line(coverage), "coverage"),
     )
     output.line()
+    for kind, numbers in found["days"].items():
+        if kind != "first" and any(numbers):
+            output.line(
+                f"  {kind:<12}{draw_bars(numbers)}  {sum(numbers):,} in {len(numbers)} days, {numbers[-1]:,} today"
+            )
     for name, text, command in rows:
         output.pieces([(f"  {name:<12}", ""), (output.printable(text), ""), (f"  headwater {command}", "dim")])
 
@@ -59,6 +64,15 @@ def _row(kind: str, what: str, why: str, style: str) -> list[tuple[str, str]]:
 def shorten(text: str, most: int) -> str:
     """Cut the middle: names are told apart by their ends."""
     return text if len(text) <= most else f"{text[: most // 3]}…{text[-(most - most // 3 - 1) :]}"
+
+
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def draw_bars(numbers: list[int]) -> str:
+    """Return a character for each number: a dot for none, the tallest bar for the largest."""
+    most = max(numbers, default=0)
+    return "".join(_BARS[(n * len(_BARS) - 1) // most] if n else "·" for n in numbers)
 
 
 def _coverage_line(coverage: dict[str, Any]) -> str:

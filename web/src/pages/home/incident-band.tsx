@@ -4,6 +4,7 @@ import type { Answer } from "../../api/client.ts";
 import { LATE, useAsk } from "../../api/queries.ts";
 import { count, plural } from "../../format.ts";
 import { Answered } from "../../parts/answered.tsx";
+import { DayBars } from "../../parts/day-bars.tsx";
 import { Command } from "../../parts/message.tsx";
 import { Section } from "../../parts/page.tsx";
 import { lookOf, StateMark } from "../../parts/state.tsx";
@@ -12,12 +13,20 @@ import { IncidentLine } from "../incidents/incident-line.tsx";
 
 type Overview = Answer<"/api/v2/overview">;
 
+/** Of what a number is kept by day, in words. */
+const CAME = {
+  failed: "runs that failed or were aborted",
+  doubted: "checks that failed",
+  wrong: "incidents recorded",
+  policy: "violations of policies found",
+};
+
 export function IncidentBand() {
   const overview = useAsk("/api/v2/overview", { query: { limit: 8 } }, { every: LATE });
   return (
     <Section title="Now" beside={<Link to="/incidents">All incidents</Link>}>
       <Answered of={overview}>
-        {({ incidents, first, events, silent, more_silent, coverage }) => {
+        {({ incidents, first, events, silent, more_silent, coverage, days }) => {
           const more = Object.values(incidents).reduce((sum, n) => sum + n, 0) - first.length;
           return (
             <>
@@ -28,6 +37,9 @@ export function IncidentBand() {
                       <StateMark state={n ? kind : "completed"} />
                       <b>{n}</b> {lookOf(kind).word}
                     </Link>
+                    {kind in CAME && (
+                      <DayBars what={CAME[kind as keyof typeof CAME]} days={days[kind as keyof typeof CAME]} />
+                    )}
                   </li>
                 ))}
                 <Warned warnings={events.warnings} />

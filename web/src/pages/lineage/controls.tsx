@@ -79,8 +79,8 @@ interface Props {
   change: Patch;
   /** Single runs are drawn: what is asked of datasets and jobs alone is left out. */
   records: boolean;
-  /** Offer their values as filters. */
-  nodes: readonly LineageNode[] | undefined;
+  /** Returns the nodes whose values are offered as filters. */
+  listNodes(): readonly LineageNode[];
 }
 
 /** Drawn anew only when something that it shows changed: a selection is none of it. */
@@ -90,11 +90,11 @@ export const Controls = memo(ControlBar, (was, is) =>
   ),
 );
 
-const NOT_SHOWN: ReadonlySet<string> = new Set(["selected", "field", "edge"]);
+const NOT_SHOWN: ReadonlySet<string> = new Set(["selected", "field", "edge", "table"]);
 const showsSame = (was: State, is: State) =>
   (Object.keys(is) as (keyof State)[]).every((key) => NOT_SHOWN.has(key) || was[key] === is[key]);
 
-function ControlBar({ state, change, records, nodes }: Props) {
+function ControlBar({ state, change, records, listNodes }: Props) {
   const [more, setMore] = useState(false);
   return (
     <div className={`controls${more ? " is-open" : ""}`}>
@@ -162,31 +162,15 @@ function ControlBar({ state, change, records, nodes }: Props) {
       <div className="controls-rest">
         {!records && (
           <>
-            <Select
-              size="xs"
-              aria-label="Lens"
-              allowDeselect={false}
-              data={LENS_WORDS}
-              value={state.lens ?? "none"}
-              onChange={(value) => change({ lens: value === "none" ? undefined : (value as Lens) })}
-            />
-            <Select
-              size="xs"
-              aria-label="Groups"
-              allowDeselect={false}
-              data={GROUP_WORDS}
-              value={state.group ?? "none"}
-              onChange={(value) =>
-                change({ group: value === "none" ? undefined : (value as GroupBy), open: undefined })
-              }
-            />
+            <LensChoice lens={state.lens} change={change} />
+            <GroupChoice group={state.group} change={change} />
           </>
         )}
-        <FindLine state={state} change={change} />
+        <FindLine filter={state.filter} change={change} />
         {!records && (
           <>
-            <Filters only={state.only} nodes={nodes ?? []} change={change} />
-            <Compare state={state} change={change} />
+            <Filters only={state.only} listNodes={listNodes} change={change} />
+            <Compare since={state.since} change={change} />
             <button
               type="button"
               className="button quiet"
@@ -242,8 +226,35 @@ export const Forms = memo(function Forms({ table, change, exports }: FormsProps)
   );
 });
 
-function FindLine({ state, change }: { state: State; change: Patch }) {
-  const [text, setText] = useState(state.filter);
+// Mantine's choices and popovers are most of what the bar costs: each is drawn anew only for its own value.
+const LensChoice = memo(function LensChoice({ lens, change }: { lens: State["lens"]; change: Patch }) {
+  return (
+    <Select
+      size="xs"
+      aria-label="Lens"
+      allowDeselect={false}
+      data={LENS_WORDS}
+      value={lens ?? "none"}
+      onChange={(value) => change({ lens: value === "none" ? undefined : (value as Lens) })}
+    />
+  );
+});
+
+const GroupChoice = memo(function GroupChoice({ group, change }: { group: State["group"]; change: Patch }) {
+  return (
+    <Select
+      size="xs"
+      aria-label="Groups"
+      allowDeselect={false}
+      data={GROUP_WORDS}
+      value={group ?? "none"}
+      onChange={(value) => change({ group: value === "none" ? undefined : (value as GroupBy), open: undefined })}
+    />
+  );
+});
+
+const FindLine = memo(function FindLine({ filter, change }: { filter: string; change: Patch }) {
+  const [text, setText] = useState(filter);
   return (
     <form
       className="filter"
@@ -280,16 +291,16 @@ function FindLine({ state, change }: { state: State; change: Patch }) {
       </Popover>
     </form>
   );
-}
+});
 
-function Compare({ state, change }: { state: State; change: Patch }) {
+const Compare = memo(function Compare({ since, change }: { since: State["since"]; change: Patch }) {
   const [open, setOpen] = useState(false);
   const ago = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().replace(/\.\d+Z$/, "Z");
   const choose = (since: string | undefined) => {
     setOpen(false);
     change({ since });
   };
-  if (state.since)
+  if (since)
     return (
       <button type="button" className="button" onClick={() => choose(undefined)}>
         Stop comparing
@@ -329,4 +340,4 @@ function Compare({ state, change }: { state: State; change: Patch }) {
       </Popover.Dropdown>
     </Popover>
   );
-}
+});

@@ -1,7 +1,7 @@
 // What alone is drawn: by namespace, platform, tag, owner, kind, state, origin, time and recurrence. The server filters and draws
 // an edge over what it left out; all of it is in the address.
 import { Popover } from "@mantine/core";
-import { useId, useState } from "react";
+import { memo, useId, useMemo, useState } from "react";
 import type { LineageNode } from "../../api/types.ts";
 import { plural } from "../../format.ts";
 import { platformOf } from "../../names.ts";
@@ -29,11 +29,12 @@ export const NO_FILTERS: Only = filtersOf(new FormData());
 
 interface Props {
   only: Only;
-  nodes: readonly LineageNode[];
+  /** Returns the nodes whose values are offered: asked when the form opens, so that another answer draws nothing here. */
+  listNodes(): readonly LineageNode[];
   change: Patch;
 }
 
-export function Filters({ only, nodes, change }: Props) {
+export const Filters = memo(function Filters({ only, listNodes, change }: Props) {
   const [open, setOpen] = useState(false);
   const active = Object.keys(only).length;
   return (
@@ -51,7 +52,7 @@ export function Filters({ only, nodes, change }: Props) {
       <Popover.Dropdown>
         <FilterForm
           only={only}
-          nodes={nodes}
+          listNodes={listNodes}
           change={(patch) => {
             setOpen(false);
             change(patch);
@@ -60,10 +61,11 @@ export function Filters({ only, nodes, change }: Props) {
       </Popover.Dropdown>
     </Popover>
   );
-}
+});
 
-function FilterForm({ only, nodes, change }: Props) {
+function FilterForm({ only, listNodes, change }: Props) {
   const id = useId();
+  const nodes = useMemo(listNodes, [listNodes]);
   return (
     <form
       className="filters-form"

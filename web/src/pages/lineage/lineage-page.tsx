@@ -1,6 +1,6 @@
 // A node and its lineage: controls, drawing or table, inspector. Binds the address, the API and the graph together.
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { useCallback, useEffect, useMemo, useRef } from "react";
+import { Activity, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { remember } from "../../api/queries.ts";
 import { isTyping } from "../../frame/use-keys.ts";
 import { GraphView, type GraphHandle } from "../../graph/graph-view.tsx";
@@ -95,6 +95,9 @@ export function LineagePage() {
   const { theme } = useTheme();
   const navigate = useNavigate();
   const handle = useRef<GraphHandle>(null);
+  // Behind its table the drawing stays as it was left.
+  const [wasDrawn, setDrawn] = useState(state.table === null);
+  if (!wasDrawn && state.table === null) setDrawn(true);
   const shown = useLineageView(state);
   const { lineage, answer, folded, graph, grouped, lens } = shown;
   const latest = useRef({ state, graph, folded, grouped, answer, data: lineage.data });
@@ -216,6 +219,7 @@ export function LineagePage() {
       ),
     [answer],
   );
+  const listNodes = useCallback(() => latest.current.answer?.nodes ?? [], []);
   const record = lineage.data?.nodes.find((node) => node.id === state.selected);
   const bundle = answer?.bundles.find((one) => one.id === state.selected && !one.is_open);
   const isStart = lineage.data?.roots.includes(state.selected ?? "") ?? false;
@@ -256,14 +260,14 @@ export function LineagePage() {
         )}
         <Forms table={state.table !== null} change={change} exports={exports} />
       </div>
-      <Controls state={state} change={change} records={shown.records !== null} nodes={answer?.nodes} />
+      <Controls state={state} change={change} records={shown.records !== null} listNodes={listNodes} />
       {state.times && !shown.records && <TimeBar state={state} change={change} asOf={goTo} />}
       <div className="stage">
         {lineage.data && lineage.data.candidates.length > 0 ? (
           <Candidates node={state.node} candidates={lineage.data.candidates} onRoot={start} />
         ) : graph && folded && !(lineage.error && lineage.isPlaceholderData) ? (
           <>
-            {state.table ? (
+            {state.table && (
               <Twin
                 graph={graph}
                 selected={state.selected}
@@ -272,26 +276,29 @@ export function LineagePage() {
                 onSelect={select}
                 onRoot={start}
               />
-            ) : (
-              <GraphView
-                ref={handle}
-                graph={graph}
-                columns={state.columns}
-                indirect={state.indirect}
-                selected={state.selected}
-                pinned={pinned}
-                route={shown.route}
-                legend={shown.records ? null : (lens?.legend ?? null)}
-                dotted={shown.records ? "guessed, or not followed" : undefined}
-                theme={theme}
-                onSelect={select}
-                onField={pin}
-                onRoot={start}
-                onHidden={reach}
-                onFold={fold}
-                explain={explain}
-                onEdge={openEdge}
-              />
+            )}
+            {wasDrawn && (
+              <Activity mode={state.table ? "hidden" : "visible"}>
+                <GraphView
+                  ref={handle}
+                  graph={graph}
+                  columns={state.columns}
+                  indirect={state.indirect}
+                  selected={state.selected}
+                  pinned={pinned}
+                  route={shown.route}
+                  legend={shown.records ? null : (lens?.legend ?? null)}
+                  dotted={shown.records ? "guessed, or not followed" : undefined}
+                  theme={theme}
+                  onSelect={select}
+                  onField={pin}
+                  onRoot={start}
+                  onHidden={reach}
+                  onFold={fold}
+                  explain={explain}
+                  onEdge={openEdge}
+                />
+              </Activity>
             )}
             <Notices shown={shown} state={state} change={change} />
           </>

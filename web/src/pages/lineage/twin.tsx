@@ -5,7 +5,6 @@ import { plural } from "../../format.ts";
 import { KindMark } from "../../parts/node-link.tsx";
 import { State } from "../../parts/state.tsx";
 import { type Column, Table, type TableState } from "../../parts/table.tsx";
-import { PAGE } from "../../search-params.ts";
 import type { DrawnGraph } from "./to-graph.ts";
 
 interface Props {
@@ -17,6 +16,9 @@ interface Props {
   onSelect(id: string | null): void;
   onRoot(id: string): void;
 }
+
+/** Rows of one page: what opens within a frame or two. */
+const PAGE = 50;
 
 const side = (hop: number) =>
   hop === 0 ? "the start" : `${plural(Math.abs(hop), "step")} ${hop < 0 ? "upstream" : "downstream"}`;
@@ -101,6 +103,7 @@ export function Twin({ graph, selected, state, onState, onSelect, onRoot }: Prop
         columns={columns}
         rows={rows.slice((shown - 1) * PAGE, shown * PAGE)}
         total={rows.length}
+        pageSize={PAGE}
         state={{ ...state, page: shown }}
         onState={onState}
         all={() => Promise.resolve(rows)}
