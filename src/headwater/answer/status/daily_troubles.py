@@ -1,4 +1,4 @@
-"""What went wrong on each of the last days: whether today is worse than it usually is."""
+"""Troubles by the day on which they came, to see if today is worse than other days."""
 
 import datetime as dt
 

@@ -1,4 +1,4 @@
-"""How many troubles came in each of some days."""
+"""Troubles by the span of time in which they came, counted by kind."""
 
 import datetime as dt
 from collections.abc import Sequence
