@@ -121,6 +121,42 @@ def test_each_start_is_a_run_of_its_own(spark: Any, attachment: Any, events: Any
     assert [one["eventType"] for one in told].count("COMPLETE") == 2
 
 
+def test_a_source_without_new_data_stays_an_input(spark: Any, attachment: Any, events: Any, tmp_path: Path) -> None:
+    """Each micro-batch has one of two sources: in the plan of a batch, the other one is empty rows."""
+
+    def rows(side: str) -> None:
+        spark.sql("select 1 as id, 'a' as name").write.mode("append").parquet(str(tmp_path / side))
+
+    rows("left")
+    (tmp_path / "right").mkdir()
+    left, right = (
+        spark.readStream.schema("id int, name string").parquet(str(tmp_path / side)) for side in ("left", "right")
+    )
+    both = left.union(right.selectExpr("id", "upper(name)")).where("id > 0")
+    query = both.writeStream.option("checkpointLocation", str(tmp_path / "c")).start(str(tmp_path / "out"))
+    query.processAllAvailable()
+    rows("right")
+    query.processAllAvailable()
+    rows("left")
+    query.processAllAvailable()
+    query.stop()
+    assert attachment.flush()
+    told = about(events, "out")
+    named = [sorted(Path(one["name"]).name for one in event["inputs"]) for event in told]
+    assert named == [["left"], ["left"], *[["left", "right"]] * 3]
+    lineage = told[-1]["outputs"][0]["facets"]["columnLineage"]
+    fed = {
+        column: sorted((Path(one["name"]).name, one["transformations"][0]["subtype"]) for one in made["inputFields"])
+        for column, made in lineage["fields"].items()
+    }
+    assert fed == {
+        "id": [("left", "IDENTITY"), ("right", "IDENTITY")],
+        "name": [("left", "IDENTITY"), ("right", "TRANSFORMATION")],
+    }
+    assert sorted(Path(one["name"]).name for one in lineage["dataset"]) == ["left", "right"]
+    assert far(told[-1] | {"inputs": told[-1]["inputs"][:1]}, "inputs")  # offsets too
+
+
 def test_a_stream_may_be_silent_between(
     spark: Any, attachment: Any, events: Any, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,36 @@ class Analysis(msgspec.Struct):
             for each in (made.get(name, Column(-1, name, {})) for name in (str(field["name"]) for field in fields))
         ]
 
+    def extends(self, earlier: "Analysis") -> "Analysis":
+        """Return the analysis of a stream whose micro-batches have both: a source without new data is not in the plan of a batch.
+
+        The richer one of the two, where one has all inputs of the other, so that the result does not grow with each batch.
+        """
+        own, before = ({one.key for one in each.inputs} for each in (self, earlier))
+        if before <= own:
+            return self
+        if own <= before:
+            return earlier
+        made = {column.name: column for column in earlier.columns}
+        for column in self.columns:
+            known = made.get(column.name)
+            depends = deps.merged([known.depends, column.depends]) if known is not None else column.depends
+            fields = deps.merged_fields([known.fields, column.fields]) if known is not None else column.fields
+            made[column.name] = Column(column.id, column.name, depends, fields)
+        leaves = msgspec.structs.replace(
+            self.leaves,
+            by_key={**earlier.leaves.by_key, **self.leaves.by_key},
+            ids={**earlier.leaves.ids, **self.leaves.ids},
+        )
+        return Analysis(
+            leaves,
+            list(made.values()),
+            deps.merged([earlier.rows, self.rows]),
+            self.fields or earlier.fields,
+            list(dict.fromkeys([*earlier.warnings, *self.warnings])),
+            self.opaque or earlier.opaque,
+        )
+
     @property
     def inputs(self) -> list[Dataset]:
         return self.leaves.datasets()

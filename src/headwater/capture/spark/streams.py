@@ -73,6 +73,8 @@ class Streams:
         known = stream.written.get(target)
         if known is not None:
             query.run_id = known.query.run_id
+            if query.analysis is not None and known.query.analysis is not None:
+                query.analysis = query.analysis.extends(known.query.analysis)
             known.query, known.batch = query, batch
             return
         stream.written[target] = written = _Written(query, Statistics(), batch)
