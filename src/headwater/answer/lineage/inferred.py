@@ -91,6 +91,17 @@ async def sql_edges(
     )
 
 
+async def pairs_with_sql(
+    connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.UUID]], reported: edge_store.ReportedColumns
+) -> set[tuple[uuid.UUID, uuid.UUID]]:
+    """Return those of these (job, target) of which columns are unreported at present, so that the job's SQL is read for them."""
+    left_out = await _left_out(connection, reported, Moment())
+    waiting = {(job, target) for job, target in pairs if job != target and (job, target) not in reported.fields}
+    waiting |= left_out.keys()
+    texts = await _texts(connection, {job for job, _ in waiting}, Moment())
+    return {pair for pair in waiting if pair[0] in texts}
+
+
 async def _unreported_edges(
     connection: Connection,
     pairs: Collection[tuple[uuid.UUID, uuid.UUID]],

@@ -18,8 +18,9 @@ from typing import Any, Protocol, TypeVar, cast
 import msgspec
 
 from headwater import telemetry
-from headwater.answer.lineage import inferred
+from headwater.answer.lineage import inferred, resident_columns
 from headwater.graph.adjacency import Adjacency, Body, Direction, Link, Missing, Role, Spot, TooLarge
+from headwater.graph.held_columns import HeldColumns, MissingColumns
 from headwater.model.lineage import Edge
 from headwater.model.touched import Touched
 from headwater.store.database import Connection, Database
@@ -61,11 +62,12 @@ class Unanswerable(Exception):
 
 
 class Root(msgspec.Struct, frozen=True):
-    """The beginning of a walk: a dataset, or a job with the jobs below it."""
+    """The beginning of a walk: a dataset, or a job with the jobs below it. `columns`: those of the dataset, where one is asked about."""
 
     row: uuid.UUID
     type: Role
     jobs: tuple[uuid.UUID, ...] = ()
+    columns: frozenset[str] = frozenset()
 
 
 R = TypeVar("R")
@@ -92,8 +94,10 @@ class Face(Protocol[R]):
         Raises NotFound, and Unanswerable if the name is not the one that the answer shows.
         """
 
-    def attempt(self, graph: "ResidentGraph", root: R, passing: Passing) -> bytes | Missing | list[Spot]:
-        """Return the answer; or the sides, or the nodes whose bodies, are missing. Raises Unanswerable, TooLarge."""
+    def attempt(
+        self, graph: "ResidentGraph", root: R, passing: Passing
+    ) -> bytes | Missing | MissingColumns | list[Spot]:
+        """Return the answer; or the sides, the columns, or the nodes whose bodies, are missing. Raises Unanswerable, TooLarge."""
 
     async def load_bodies(
         self, connection: Connection, graph: "ResidentGraph", spots: list[Spot], passing: Passing
@@ -115,6 +119,7 @@ class ResidentGraph:
 
     def _empty(self) -> None:
         self.graph = Adjacency()
+        self.columns = HeldColumns()
         self._roots: dict[Hashable, Any] = {}
         # Questions whose answers are cut: the reference walks for them, so they are not walked for twice.
         self._refused: set[Hashable] = set()
@@ -127,7 +132,8 @@ class ResidentGraph:
     def size(self) -> int:
         """About how many bytes the graph takes."""
         graph = self.graph
-        return self._encoded_bytes + graph.joined_bytes + _SPOT_BYTES * len(graph.spots) + _LINK_BYTES * graph.links
+        encoded = self._encoded_bytes + graph.joined_bytes + self.columns.size
+        return encoded + _SPOT_BYTES * len(graph.spots) + _LINK_BYTES * graph.links
 
     async def answer(self, face: Face[R]) -> bytes | None:
         """Return the encoded answer; None: ask the reference. Raises NotFound for an unknown node."""
@@ -177,6 +183,8 @@ class ResidentGraph:
                     return found, "loaded"
                 if isinstance(found, Missing):
                     await self._load_sides(connection, found, face.most)
+                elif isinstance(found, MissingColumns):
+                    await self._load_columns(connection, found)
                 else:
                     await face.load_bodies(connection, self, found, passing)
         raise Unanswerable
@@ -230,7 +238,9 @@ class ResidentGraph:
             self.graph.replace(job, edges.get(job, ()))
         datasets = touched.datasets | await resident.affected_datasets(connection, touched.runs)
         shown = {*jobs, *datasets, *(canonical.get(one, one) for one in datasets)}
-        self._forget(self.graph.spots[id_] for id_ in shown if id_ in self.graph.spots)
+        spots = [self.graph.spots[id_] for id_ in shown if id_ in self.graph.spots]
+        self._forget(spots)
+        self.columns.drop(spots)
         for run in touched.runs:
             self._forget(self._of_runs.pop(run, ()))
         for dataset in shown:
@@ -308,6 +318,10 @@ class ResidentGraph:
                 break
         return [graph.spots[job] for job in met]
 
+    async def _load_columns(self, connection: Connection, missing: MissingColumns) -> None:
+        others = await resident_columns.load(connection, self.graph, self.columns, missing.pairs)
+        self.hold_aliases(others)
+
     async def describe(self, connection: Connection, jobs: Iterable[Spot]) -> None:
         """Load the explicit lineage of jobs that have some, and how far their SQL is understood."""
         new = [job for job in jobs if not job.described]
@@ -339,6 +353,12 @@ class ResidentGraph:
             self._of_runs.setdefault(run, set()).add(spot)
         for dataset in reads:
             self._readers.setdefault(dataset, set()).add(spot)
+
+    def grow_body(self, spot: Spot, kind: str, size: int) -> None:
+        """Count so many bytes more of what is held of a node."""
+        body = spot.bodies[kind]
+        spot.bodies[kind] = body._replace(size=body.size + size)
+        self._encoded_bytes += size
 
     def hold_edge(self, link: Link, body: bytes) -> None:
         link.body = body

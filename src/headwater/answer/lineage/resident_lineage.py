@@ -1,4 +1,4 @@
-"""`/api/v2`'s lineage out of the graph in memory: equal to `lineage.lineage`, which answers the rest: the past, columns, answers that are cut."""
+"""`/api/v2`'s lineage out of the graph in memory: equal to `lineage.lineage`, which answers the rest: the past, answers that are cut."""
 
 import datetime as dt
 import operator
@@ -6,12 +6,15 @@ from collections.abc import Hashable, Iterable, Sequence
 
 import msgspec
 
-from headwater.answer.lineage import liveness, node
+from headwater.answer.lineage import liveness, node, resident_columns
 from headwater.answer.lineage.find import node_row
 from headwater.answer.lineage.lineage import Question, answer_edge, check_reach
 from headwater.answer.lineage.lineage_answer import FoundObject, Hidden, Lineage
+from headwater.answer.lineage.named_columns import match_column, named_columns
 from headwater.answer.lineage.resident import Passing, ResidentGraph, Root, Unanswerable
+from headwater.graph import held_columns
 from headwater.graph.adjacency import Direction, Link, Missing, Spot, Walked
+from headwater.graph.held_columns import ColumnLink, MissingColumns, WalkedColumns
 from headwater.store.database import Connection
 from headwater.store.lineage import edges as edge_store
 from headwater.store.lineage import names
@@ -19,7 +22,7 @@ from headwater.store.lineage import runs as run_store
 
 _TAIL = ',"hop":{},"hidden_upstream":{},"hidden_downstream":{}}}'
 _PLAIN_TAIL = _TAIL.format(0, 0, 0).encode()
-_PLACE = b'"nodes":[],"edges":[]'
+_PLACE = b'"nodes":[],"edges":[],"column_edges":[]'
 _KIND = "v2"
 _MOST_BELOW = 200
 """Runs below a job's latest run that are followed; a job with more is loaded for each answer."""
@@ -32,7 +35,7 @@ async def lineage(graph: ResidentGraph, question: Question) -> bytes | None:
 
     Raises NotFound for an unknown node, InvalidQuestion for a direction or depth that makes no sense.
     """
-    if question.as_of is not None or question.columns or question.field is not None:
+    if question.as_of is not None or question.field == "":
         return None
     check_reach(question.direction, question.depth)
     return await graph.answer(_LineageFace(question))
@@ -40,8 +43,10 @@ async def lineage(graph: ResidentGraph, question: Question) -> bytes | None:
 
 class _LineageFace:
     def __init__(self, question: Question) -> None:
-        # Up to so many nodes there is no bundle; what has more, the reference draws together.
-        self.question, self.most = question, min(question.max_nodes, question.bundle or question.max_nodes)
+        self.question, self.most = question, question.max_nodes
+        if question.bundle and question.field is None:
+            # Up to so many nodes there is no bundle; what has more, the reference draws together.
+            self.most = min(self.most, question.bundle)
 
     @property
     def key(self) -> Hashable:
@@ -49,14 +54,15 @@ class _LineageFace:
 
     @property
     def root(self) -> Hashable:
-        return _KIND, self.question.node
+        return _KIND, self.question.node, self.question.field is not None
 
     async def find_root(self, connection: Connection) -> Root:
         row = await node_row(connection, self.question.node)
         if row.node_id != self.question.node:
             raise Unanswerable
         if row.type == "DATASET":
-            return Root(row.id, "DATASET")
+            names = await named_columns(connection, [row.id]) if self.question.field is not None else {}
+            return Root(row.id, "DATASET", columns=frozenset(names.get(row.id, ())))
         level = jobs = {row.id}
         while level:
             below = await edge_store.children(connection, level)
@@ -64,7 +70,9 @@ class _LineageFace:
             jobs = jobs | level
         return Root(row.id, "JOB", tuple(jobs))
 
-    def attempt(self, graph: ResidentGraph, root: Root, passing: Passing) -> bytes | Missing | list[Spot]:
+    def attempt(
+        self, graph: ResidentGraph, root: Root, passing: Passing
+    ) -> bytes | Missing | MissingColumns | list[Spot]:
         held = graph.graph
         datasets = [held.spot(root.row, "DATASET")] if root.type == "DATASET" else []
         jobs = [held.spot(job, "JOB") for job in root.jobs]
@@ -76,10 +84,39 @@ class _LineageFace:
             return walked
         if not held.mixed.isdisjoint(walked.hops):
             raise Unanswerable
+        column_links: Iterable[ColumnLink] = ()
+        if self.question.columns or self.question.field:
+            # Explicit lineage decides about columns, too.
+            if undescribed := [link.job for link in walked.links if link.edge.explicit and not link.job.described]:
+                return undescribed
+            if unheld := held_columns.missing(graph.columns, walked.links):
+                return unheld
+            columns = WalkedColumns(graph.columns, walked)
+            if not columns.complete:
+                raise Unanswerable
+            column_links = columns.all_links()
+            if self.question.field:
+                walked, column_links = self._narrowed(walked, columns, held.spot(root.row, root.type), root.columns)
         now = dt.datetime.now(dt.UTC)
         missing = unloaded(walked.hops, passing, now)
         missing += [link.job for link in walked.links if link.body is None and not link.job.described]
-        return missing or self._assembled(graph, walked, passing, now)
+        return missing or self._assembled(graph, walked, column_links, passing, now)
+
+    def _narrowed(
+        self, walked: Walked, columns: WalkedColumns, start: Spot, names: frozenset[str]
+    ) -> tuple[Walked, Iterable[ColumnLink]]:
+        """Return what is connected to one column of the start. Raises NotFound for a column that it does not have."""
+        field = self.question.field
+        assert field
+        if names and field not in names:
+            field = match_column(field, names | columns.names_at(start), self.question.node)
+        links, met = columns.upstream((start, field))
+        below, met_below = columns.downstream((start, field))
+        links |= below
+        met |= met_below | {link.block.job for link in links}
+        hops = {spot: hop for spot, hop in walked.hops.items() if spot in met}
+        edges = {link: None for link in walked.links if link.source in met and link.target in met}
+        return Walked(hops, edges, walked.beyond), links
 
     async def load_bodies(
         self, connection: Connection, graph: ResidentGraph, spots: list[Spot], passing: Passing
@@ -88,7 +125,14 @@ class _LineageFace:
         await graph.describe(connection, [spot for spot in spots if spot.role == "JOB"])
         await load_nodes(connection, graph, spots, passing)
 
-    def _assembled(self, graph: ResidentGraph, walked: Walked, passing: Passing, now: dt.datetime) -> bytes:
+    def _assembled(
+        self,
+        graph: ResidentGraph,
+        walked: Walked,
+        column_links: Iterable[ColumnLink],
+        passing: Passing,
+        now: dt.datetime,
+    ) -> bytes:
         hops, beyond, question = walked.hops, walked.beyond, self.question
         hidden = {other for side in beyond.values() for some in side.values() for other in some} - hops.keys()
         head = Lineage(
@@ -108,7 +152,9 @@ class _LineageFace:
         before, _, after = _encode(head).partition(_PLACE)
         by_name = sorted(hops, key=_by_name)
         nodes, edges = _nodes(walked, by_name, passing), _edges(graph, walked, by_name)
-        return b'%b"nodes":[%b],"edges":[%b]%b' % (before, b",".join(nodes), b",".join(edges), after)
+        columns = resident_columns.encoded_links(graph.columns, column_links)
+        parts = (before, b",".join(nodes), b",".join(edges), b",".join(columns), after)
+        return b'%b"nodes":[%b],"edges":[%b],"column_edges":[%b]%b' % parts
 
 
 def unloaded(spots: Iterable[Spot], passing: Passing, now: dt.datetime) -> list[Spot]:

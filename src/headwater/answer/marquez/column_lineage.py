@@ -5,14 +5,14 @@ Datasets are walked first, then all column evidence is loaded at once and column
 """
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import msgspec
 
 from headwater.answer.lineage import inferred
 from headwater.answer.lineage import node as shown_node
 from headwater.answer.marquez import columns, jobs, neighbours, node_ids, shapes
-from headwater.answer.marquez.columns import FieldKey, Inputs
+from headwater.answer.marquez.columns import FieldKey, Inputs, P
 from headwater.answer.marquez.node_ids import NodeId
 from headwater.answer.marquez.runs import first_version
 from headwater.errors import InvalidQuestion, NotFound
@@ -39,22 +39,18 @@ async def get(database: Database, node_id: str, depth: int, with_downstream: boo
     if node.version is not None and with_downstream:
         raise InvalidQuestion("Node version cannot be specified when withDownstream is true")
     async with database.snapshot(generic=True) as connection:
-        datasets, field, moment = await _roots(connection, node)
+        datasets, field, moment = await find_roots(connection, node)
         depth = max(depth, 0)
         evidence = await _evidence(connection, datasets.keys(), depth, with_downstream, moment)
         # Columns that evidence does not name matter where it feeds datasets as a whole.
         whole = {id_ for id_, sets in evidence.sets.items() if any("" in one.feeds for one in sets)}
         fields = await _fields(connection, datasets.keys() | whole, moment)
         graph = columns.FieldGraph(evidence, {id_: told.keys() for id_, told in fields.items()})
-        roots = _root_fields(graph, datasets, field, fields)
-        edges = columns.upstream(graph, roots, depth)
-        if with_downstream:
-            for key, inputs in columns.downstream(graph, roots, depth).items():
-                edges[key] = {**inputs, **edges.get(key, {})}
+        edges = walk_fields(graph, root_fields(graph, datasets, field, fields), depth, with_downstream)
         return await _graph(connection, graph, edges, moment, versioned=node.version is not None)
 
 
-async def _roots(connection: Connection, node: NodeId) -> tuple[dict[uuid.UUID, list[str]], bool, Moment]:
+async def find_roots(connection: Connection, node: NodeId) -> tuple[dict[uuid.UUID, list[str]], bool, Moment]:
     """Return the datasets to begin at, each with the columns that the id may mean; whether it means a column at all; and the moment."""
     if node.kind == "datasetField":
         readings = await node_ids.fields_of(connection, node)
@@ -130,12 +126,24 @@ async def _fields(
     }
 
 
-def _root_fields(
-    graph: columns.FieldGraph,
-    datasets: dict[uuid.UUID, list[str]],
+def walk_fields(
+    graph: columns.Fields[P], roots: Collection[tuple[P, str]], depth: int, with_downstream: bool
+) -> dict[tuple[P, str], dict[tuple[P, str], Transformation | None]]:
+    """Return the columns around the roots, each with those of its inputs that the answer shows."""
+    edges = columns.upstream(graph, roots, depth)
+    if with_downstream:
+        for key, inputs in columns.downstream(graph, roots, depth).items():
+            edges[key] = {**inputs, **edges.get(key, {})}
+    return edges
+
+
+def root_fields(
+    graph: columns.Fields[P],
+    datasets: Mapping[uuid.UUID, Collection[str]],
     field: bool,
-    fields: dict[uuid.UUID, dict[str, str | None]],
-) -> list[FieldKey]:
+    fields: Mapping[uuid.UUID, Mapping[str, str | None]],
+) -> list[tuple[P, str]]:
+    """Return the columns at which the walk begins. `fields`: of datasets with a schema. Raises NotFound."""
     if not field:
         if not datasets:
             raise NotFound("Could not find node")
@@ -149,7 +157,7 @@ def _root_fields(
     for id_, names in datasets.items():
         if id_ not in fields:
             # Its columns are unknown: the requested one may be among them.
-            return [(graph.number(id_), names[0])]
+            return [(graph.number(id_), next(iter(names)))]
     raise NotFound("Could not find node")
 
 

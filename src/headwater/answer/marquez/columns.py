@@ -6,13 +6,32 @@ Datasets are numbers while the walk lasts: a number is looked up many times fast
 """
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Protocol, TypeVar
 
 from headwater.model.lineage import Transformation
 from headwater.store.lineage.column_evidence import Evidence, FieldSet
 
 FieldKey = tuple[int, str]
 Inputs = dict[FieldKey, Transformation | None]
+P = TypeVar("P", bound=Hashable)
+"""A dataset, as a graph of fields has it."""
+
+
+class Fields(Protocol[P]):
+    """A graph of fields that is walked."""
+
+    def number(self, dataset: uuid.UUID) -> P:
+        """Return the dataset with this id."""
+
+    def fields(self, number: P) -> list[str]:
+        """Return every known column of a dataset."""
+
+    def inputs(self, field: tuple[P, str]) -> dict[tuple[P, str], Transformation | None]:
+        """Return the inputs of a column, each with one transformation."""
+
+    def outputs(self, field: tuple[P, str]) -> set[tuple[P, str]]:
+        """Return the columns that a column feeds."""
 
 
 class FieldGraph:
@@ -52,7 +71,7 @@ class FieldGraph:
             for place, name, how in (*one.feeds.get(field[1], ()), *one.feeds.get("", ())):
                 if name:
                     key = (sources[place], name)
-                    if key not in found or _rank(how) < _rank(found[key]):
+                    if key not in found or rank(how) < rank(found[key]):
                         found[key] = how
         return found
 
@@ -68,20 +87,25 @@ class FieldGraph:
         return found
 
 
-def _rank(how: Transformation | None) -> int:
-    """An input without a transformation is one whose value flows, for all that its producer says: before what decides about rows."""
+def rank(how: Transformation | None) -> tuple[int, str, str, bool, str]:
+    """Return the place of a transformation among those of one input, of which the first is shown.
+
+    An input without a transformation is one whose value flows, for all that its producer says: before what decides about rows.
+    """
     if how is None:
-        return 1
-    return 0 if how.type == "DIRECT" else 2
+        return 1, "", "", False, ""
+    return 0 if how.type == "DIRECT" else 2, how.type, how.subtype, how.masking, how.description or ""
 
 
-def upstream(graph: FieldGraph, roots: Iterable[FieldKey], depth: int) -> dict[FieldKey, Inputs]:
+def upstream(
+    graph: Fields[P], roots: Iterable[tuple[P, str]], depth: int
+) -> dict[tuple[P, str], dict[tuple[P, str], Transformation | None]]:
     """Return the columns within so many steps above the roots, with what feeds each; those at which the walk ends
     appear only as sources of others."""
-    edges: dict[FieldKey, Inputs] = {}
+    edges: dict[tuple[P, str], dict[tuple[P, str], Transformation | None]] = {}
     front = set(roots)
     for _ in range(depth):
-        following: set[FieldKey] = set()
+        following: set[tuple[P, str]] = set()
         for field in front:
             edges[field] = graph.inputs(field)
             following.update(edges[field])
@@ -91,14 +115,16 @@ def upstream(graph: FieldGraph, roots: Iterable[FieldKey], depth: int) -> dict[F
     return edges
 
 
-def downstream(graph: FieldGraph, roots: Iterable[FieldKey], depth: int) -> dict[FieldKey, Inputs]:
+def downstream(
+    graph: Fields[P], roots: Iterable[tuple[P, str]], depth: int
+) -> dict[tuple[P, str], dict[tuple[P, str], Transformation | None]]:
     """Return the columns within so many steps below the roots, each with those of its inputs through which the walk came."""
-    edges: dict[FieldKey, Inputs] = {}
-    fed_by: dict[FieldKey, Inputs] = {}
+    edges: dict[tuple[P, str], dict[tuple[P, str], Transformation | None]] = {}
+    fed_by: dict[tuple[P, str], dict[tuple[P, str], Transformation | None]] = {}
     seen = set(roots)
     front = set(seen)
     for _ in range(depth):
-        following: set[FieldKey] = set()
+        following: set[tuple[P, str]] = set()
         for field in front:
             for target in graph.outputs(field):
                 if target not in fed_by:

@@ -145,6 +145,8 @@ async def reported_columns(
     rows += await sqlfile.load("lineage/edges")["manual_column_sets"].many(
         connection, jobs=given["jobs"], targets=given["targets"], as_of=moment.as_of
     )
+    # By precedence, so what is shown of an edge that several sets have does not depend on how PostgreSQL finds them.
+    rows.sort(key=lambda row: (row[3], row[2]))
     sets = await column_sets.load_evidence(connection, {row[2] for row in rows})
     sources = (edge.source for one in sets.values() for edge in one.edges)
     settled = await _settled(connection, sources, (row[1] for row in rows))
@@ -186,13 +188,18 @@ async def _foreign_pairs(
 ) -> dict[tuple[uuid.UUID, uuid.UUID], set[uuid.UUID]]:
     """Return (reporter, target) of those that report edges of these (job, target) for other jobs, with the jobs; none that is asked for itself."""
     found: dict[tuple[uuid.UUID, uuid.UUID], set[uuid.UUID]] = {}
-    jobs, targets = [job for job, _ in pairs], [target for _, target in pairs]
-    for reporter, job, target in await sqlfile.load("lineage/edges")["foreign_reporters"].many(
-        connection, jobs=jobs, targets=targets
-    ):
+    for reporter, job, target in await reported_by_others(connection, pairs):
         if (reporter, target) not in pairs:
             found.setdefault((reporter, target), set()).add(job)
     return found
+
+
+async def reported_by_others(
+    connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.UUID]]
+) -> list[tuple[uuid.UUID, uuid.UUID, uuid.UUID]]:
+    """Return (reporter, job, target) of those of these (job, target) whose edges another job or a dataset reports."""
+    jobs, targets = [job for job, _ in pairs], [target for _, target in pairs]
+    return await sqlfile.load("lineage/edges")["foreign_reporters"].many(connection, jobs=jobs, targets=targets)
 
 
 async def _settled(connection: Connection, *ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, uuid.UUID]:

@@ -6,7 +6,16 @@ from litestar import Request, Response, get
 from litestar.datastructures import State
 from litestar.params import QueryParameter
 
-from headwater.answer.marquez import column_lineage, events, lineage, resident_lineage, search, shapes, stats
+from headwater.answer.marquez import (
+    column_lineage,
+    events,
+    lineage,
+    resident_columns,
+    resident_lineage,
+    search,
+    shapes,
+    stats,
+)
 from headwater.api.routes.v1 import parameters
 from headwater.api.routes.v1.parameters import Text, Whole, decoded
 from headwater.errors import InvalidQuestion, NotFound
@@ -40,12 +49,12 @@ async def column_graph(
     with_downstream: Annotated[str | None, QueryParameter(name="withDownstream")] = None,
 ) -> shapes.ColumnGraph:
     """Return the graph of columns upstream of a dataset, a column or a job's outputs, and downstream on request."""
-    return await column_lineage.get(
-        state.database,
-        parameters.present("nodeId", node_id),
-        parameters.whole("depth", depth, _DEPTH, None),
-        parameters.flag(with_downstream),
-    )
+    node, hops = parameters.present("nodeId", node_id), parameters.whole("depth", depth, _DEPTH, None)
+    below = parameters.flag(with_downstream)
+    encoded = await resident_columns.get(state.resident, node, hops, below)
+    if encoded is not None:
+        return cast("shapes.ColumnGraph", Response(encoded, media_type="application/json"))
+    return await column_lineage.get(state.database, node, hops, below)
 
 
 @get("/runlineage/upstream")
