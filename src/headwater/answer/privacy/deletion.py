@@ -20,11 +20,11 @@ from headwater.answer.privacy.where import MOST_DATASETS, load_names
 from headwater.answer.status.declared import declared
 from headwater.answer.status.schedules import of_datasets
 from headwater.answer.status.wrong_by_reads import in_order
-from headwater.columns.subject_statements import count_rows, delete_rows
 from headwater.entities.status.marks import by_entity
 from headwater.entities.time import ranges
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model.patterns import Pattern
+from headwater.model.subject_statements import count_rows, delete_rows
 from headwater.store.database import Connection, Database
 from headwater.store.history import datasets as dataset_store
 from headwater.store.history import facets as facet_store

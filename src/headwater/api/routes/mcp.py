@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
-import httpx
 from litestar import route
 from litestar.datastructures import State
 from litestar.types import ASGIApp, Receive, Scope, Send
@@ -62,6 +61,8 @@ class McpEndpoint:
 
         async def ask(path: str, parameters: Mapping[str, object]) -> bytes:
             given = {key: value for key, value in parameters.items() if value is not None}
+            import httpx  # with a command line of its own: 9 MB that a server without agents does not need
+
             transport = httpx.ASGITransport(self.application)  # type: ignore[arg-type]
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=None) as client:  # noqa: S113  (the route's own limit)
                 answer = await client.get(path, params=given, headers=headers)  # type: ignore[arg-type]
