@@ -173,7 +173,8 @@ def test_as_many_statements_for_many_columns(client: Any, statements: Any) -> No
             assert len(graph(client, f"dataset:file:/{name}2", withDownstream="true")) == 2 * wide
         return len(counted)
 
-    assert asked("few", 2) == asked("many", 200) <= 20
+    # The first question to the graph in memory asks less about what arrived since the last.
+    assert asked("first", 2) <= asked("few", 2) == asked("many", 200) <= 40
 
 
 @pytest.mark.parametrize(

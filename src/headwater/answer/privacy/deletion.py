@@ -24,7 +24,6 @@ from headwater.entities.status.marks import by_entity
 from headwater.entities.time import ranges
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model.patterns import Pattern
-from headwater.model.subject_statements import count_rows, delete_rows
 from headwater.store.database import Connection, Database
 from headwater.store.history import datasets as dataset_store
 from headwater.store.history import facets as facet_store
@@ -33,6 +32,7 @@ from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage.edges import Moment
 from headwater.store.lineage.nodes import NodeRow
 from headwater.store.privacy import places as store
+from headwater.store.privacy.subject_statements import count_rows, delete_rows
 from headwater.store.status import status as status_store
 
 _CHUNK: Final = 500

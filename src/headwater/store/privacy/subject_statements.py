@@ -4,13 +4,13 @@
 def delete_rows(table: str, keys: list[str]) -> str:
     """Delete the rows that have `:subject` in one of these columns. `table`: a dataset's name."""
     same = " or ".join(f"cast({_identifier(key)} as text) = :subject" for key in keys)
-    return f"delete from {_table(table)} where {same}"  # noqa: S608 - a text for people
+    return f"delete from {_table(table)} where {same}"
 
 
 def count_rows(table: str, column: str) -> str:
     """Count the rows of which a column's text contains `:subject`."""
     within = f"position(:subject in cast({_identifier(column)} as text)) > 0"
-    return f"select count(*) from {_table(table)} where {within}"  # noqa: S608 - a text for people
+    return f"select count(*) from {_table(table)} where {within}"
 
 
 def _table(name: str) -> str:
