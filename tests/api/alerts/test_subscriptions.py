@@ -106,3 +106,46 @@ def test_a_reader_sends_to_no_one_else(served: Any, key: Any) -> None:
     assert subscribe(server, ORDERS, write, None, to="boss@example.com").status_code == 200
     # A name that the request gives counts for nothing where there are keys.
     assert server.get("/api/v2/subscriptions?as=ana@example.com", read).json()["subscriptions"] == []
+
+
+def test_a_saved_view_is_subscribed_to_as_it_is_now(served: Any, database: Database, run: Any) -> None:
+    """What the view lists decides, also after it was saved anew; without its view a subscription tells nothing and says why."""
+    server = served(alerts={"enabled": False}, entities={"feed": False})
+
+    def save(address: str, *, shared: bool = True) -> None:
+        body = {"address": address, "shared": shared}
+        assert server.ask("PUT", "/api/v2/views/mine?as=ana@example.com", json=body).status_code == 200
+
+    def mine() -> Any:
+        return server.get("/api/v2/subscriptions?as=ana@example.com").json()["subscriptions"]
+
+    assert "no saved view is named 'mine'" in subscribe(server, "view:mine").json()["message"]
+    save("plans")
+    assert "lists no datasets or jobs" in subscribe(server, "view:mine").json()["message"]
+    save("catalogue/jobs?q=orders&sort=name")
+    assert (
+        "is filtered by q; a subscription knows namespace, platform, tag, owner only"
+        in subscribe(server, "view:mine").json()["message"]
+    )
+    save("jobs/test:orders")
+    assert subscribe(server, "view:mine", events=["failed"]).json()["problem"] is None
+    fail(database, run, "orders", "other")
+    assert told(database, run) == {"orders": {"ana@example.com"}}
+    save("catalogue/jobs?namespace=te*&sort=name")
+    fail(database, run, "orders-2", "other-2")
+    assert {"orders-2", "other-2"} <= told(database, run).keys()
+    save("lineage/dataset:file:~raw?direction=downstream&depth=2&type=job")
+    fail(database, run, "orders-3")
+    assert "orders-3" in told(database, run)
+    save("catalogue/jobs?namespace=elsewhere", shared=False)  # one's own goes before everyone's
+    assert told(database, run) == {}
+    server.ask("DELETE", "/api/v2/views/mine?as=ana@example.com")
+    server.ask("DELETE", "/api/v2/views/mine?shared=true&as=ana@example.com")
+    assert told(database, run) == {}
+    (one,) = mine()
+    assert (one["selector"], one["problem"]) == (
+        "view:mine",
+        "no saved view is named 'mine'; save it with the star of the page",
+    )
+    assert server.ask("DELETE", "/api/v2/subscriptions?selector=view:mine&as=ana@example.com").status_code == 200
+    assert mine() == []

@@ -5937,6 +5937,7 @@ export interface components {
             address: string;
             /** Format: date-time */
             since: string;
+            problem: string | null;
         };
         /** SubscriptionList */
         SubscriptionList: {

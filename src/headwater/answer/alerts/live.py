@@ -10,8 +10,8 @@ from headwater.answer.alerts.decide import decide
 from headwater.entities.alerts.deciding import ActiveRule, active_rules
 from headwater.entities.alerts.rules import RuleFile, RuleSet, read_rules
 from headwater.entities.alerts.slas import Sla
-from headwater.entities.alerts.subscribing import subscription_rule
-from headwater.errors import InvalidRules
+from headwater.entities.alerts.subscribing import subscribed_selector, subscription_rule
+from headwater.errors import InvalidQuestion, InvalidRules
 from headwater.model.alerts import Alert, AlertHistory
 from headwater.model.troubles import Trouble, Window
 from headwater.store.alerts import applied_rules as store
@@ -55,10 +55,19 @@ class Rulebook:
             self._applied = HeldRules(tuple(active_rules(versions)), dict(last.people), last.slas)
             self._version = latest[0].version
         if fresh or personal != self._personal:
-            own = (subscription_rule(one.owner, one.selector, one.events, one.address, one.since) for one in personal)
+            own = [rule for one in personal if (rule := _personal_rule(one)) is not None]
             self._held = msgspec.structs.replace(self._applied, rules=(*self._applied.rules, *own))
             self._personal = personal
         return self._held
+
+
+def _personal_rule(one: SubscriptionRow) -> ActiveRule | None:
+    """Return the rule of a subscription; None if its view is gone, or shows now what no alert is about."""
+    try:
+        selector = subscribed_selector(one.selector, one.view)
+    except InvalidQuestion:
+        return None  # the list of subscriptions says why
+    return subscription_rule(one.owner, selector, one.events, one.address, one.since)
 
 
 def _of(files: str) -> RuleSet:

@@ -7,7 +7,7 @@ from headwater.answer.lineage import node
 from headwater.answer.lineage.catalog import contacts_of
 from headwater.answer.people.people import Words
 from headwater.entities.alerts.deciding import Contacts
-from headwater.entities.alerts.selectors import Selector, Traits
+from headwater.entities.alerts.selectors import Selector, Traits, directions
 from headwater.model.tags import TEAM
 from headwater.store.database import Connection
 from headwater.store.history import facets as facet_store
@@ -30,9 +30,8 @@ async def load_traits(
     facets = await facet_store.of_owners(connection, every, ("ownership", "tags"))
     said = await annotation_store.of_owners(connection, every)
     around: dict[str, set[uuid.UUID]] = {}
-    for selector in selectors:
-        if selector.kind in {"upstream", "downstream"}:
-            around[str(selector)] = await _reached(connection, selector)
+    for selector in directions(selectors):
+        around[str(selector)] = await _reached(connection, selector)
     found = {}
     for id_, row in rows.items():
         tags: dict[str, None] = {}

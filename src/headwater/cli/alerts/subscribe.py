@@ -15,7 +15,9 @@ _PATH = "/api/v2/subscriptions"
 def subscribe(
     name: Annotated[
         str | None,
-        typer.Argument(help="A dataset or job, or a selector: tag:pii, team:web, orders+. Default: list your own."),
+        typer.Argument(
+            help="A dataset or job, or a selector: tag:pii, team:web, orders+, view:NAME. Default: list your own."
+        ),
     ] = None,
     when: Annotated[
         list[str] | None,
@@ -40,6 +42,8 @@ def subscribe(
 
       headwater subscribe tag:pii --when 'schema changed' --to channel:privacy
 
+      headwater subscribe 'view:my tables'
+
       headwater subscribe mart.orders --off
     """
     import msgspec
@@ -50,9 +54,15 @@ def subscribe(
             output.raw(body)
             return
         output.table(
-            ("subscribed to", "events", "to", "since (UTC)"),
+            ("subscribed to", "events", "to", "since (UTC)", "tells nothing because"),
             [
-                (one["selector"], ", ".join(one["events"]), one["address"], output.moment(one["since"]))
+                (
+                    one["selector"],
+                    ", ".join(one["events"]),
+                    one["address"],
+                    output.moment(one["since"]),
+                    one["problem"] or "",
+                )
                 for one in msgspec.json.decode(body)["subscriptions"]
             ],
             empty="You have no subscription. Subscribe: `headwater subscribe NAME`",
@@ -79,7 +89,7 @@ def _selector(url: str | None, name: str) -> str:
     """Return a selector as it is, and the node id of a name."""
     kind, colon, _ = name.partition(":")
     if (
-        (colon and kind in {"tag", "owner", "team", "namespace", "dataset", "job"})
+        (colon and kind in {"tag", "owner", "team", "product", "namespace", "dataset", "job", "view"})
         or "*" in name
         or name[:1] == "+"
         or name[-1:] == "+"

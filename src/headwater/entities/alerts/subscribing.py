@@ -7,6 +7,7 @@ from typing import Final
 from headwater.entities.alerts.deciding import ActiveRule
 from headwater.entities.alerts.rules import CHANNEL, EVENTS, Rule
 from headwater.entities.alerts.selectors import Selector, read_selector
+from headwater.entities.alerts.viewing import PREFIX, view_selector
 from headwater.entities.declaration.document import Place, Problem
 from headwater.entities.declaration.fields import Fields
 from headwater.errors import InvalidQuestion
@@ -18,7 +19,7 @@ _LONGEST: Final = 2_000
 
 
 def check_selector(text: str) -> Selector:
-    """Read a selector. Raises InvalidQuestion with what is wrong."""
+    """Read a selector that is no view. Raises InvalidQuestion with what is wrong."""
     text = text.strip()
     if not text or len(text) > _LONGEST or not text.isprintable():
         raise InvalidQuestion(f"a selector has 1 to {_LONGEST:,} printable characters", parameter="selector")
@@ -50,7 +51,24 @@ def check_address(address: str) -> str:
     return address
 
 
-def subscription_rule(owner: str, selector: str, events: Sequence[str], address: str, since: dt.datetime) -> ActiveRule:
+def subscribed_selector(text: str, view: str | None) -> Selector:
+    """Read the selector of a subscription. `view`: the address of the saved view that a `view:NAME` names; None if there is none.
+
+    Raises InvalidQuestion.
+    """
+    name = text.strip().removeprefix(PREFIX)
+    if name == text.strip():
+        return check_selector(text)
+    if view is None:
+        raise InvalidQuestion(
+            f"no saved view is named {name[:100]!r}; save it with the star of the page", parameter="selector"
+        )
+    return view_selector(name, view)
+
+
+def subscription_rule(
+    owner: str, selector: Selector, events: Sequence[str], address: str, since: dt.datetime
+) -> ActiveRule:
     """Return the rule that a subscription is. Its name has no rule of a file."""
     rule = Rule(
         name=f"{owner} subscribed to {selector}",
@@ -58,6 +76,6 @@ def subscription_rule(owner: str, selector: str, events: Sequence[str], address:
         line=0,
         when=tuple(events),
         to=(address,),
-        of=(check_selector(selector),),
+        of=(selector,),
     )
     return ActiveRule(rule, since)

@@ -12,13 +12,14 @@ _QUERIES = "alerts/subscriptions"
 
 
 class SubscriptionRow(msgspec.Struct, frozen=True):
-    """One row of `subscriptions`."""
+    """One row of `subscriptions`. `view`: the address of the saved view that it is to; None if it is to none, or the view is gone."""
 
     owner: str
     selector: str
     events: list[str]
     address: str
     since: dt.datetime
+    view: str | None = None
 
 
 async def store(

@@ -71,6 +71,7 @@ def test_a_product_is_selected_by_its_tag() -> None:
         ("rules:\n  - {name: a, when: late, to: o@p.q}\n  - {name: a, when: gone, to: o@p.q}", "a.yaml:3:1: rule 'a' is also in a.yaml:2;"),
         ("people:\n  ana: ana", "a.yaml:2:8: people: 'ana' has the address 'ana'; write a mail address or channel:NAME"),
         ("people: {}", "a.yaml:1:1: no rule is in it; begin with `rules:` or `slas:` and a list"),
+        ("rules:\n  - {name: a, when: late, to: o@p.q, of: 'view:mine'}", "a.yaml:2:42: rule 'a': of has 'view:mine', and views are of one person;"),
         ("sla:\n  - {name: s, of: a, by: '07:00'}", "a.yaml:1:1: the file has no 'sla'; write slas"),
         ("slas:\n  - {of: a, by: '07:00'}", "a.yaml:2:5: an SLA has no name; give it one, by which reports list it"),
         ("slas:\n  - {name: s, by: '07:00'}", "a.yaml:2:5: SLA 's': covers nothing; write `of:` with such as tag:tier:gold, product:funnel or a dataset"),

@@ -1,6 +1,7 @@
 // The saved views that a reader has: their own, everyone's, and this browser's.
 import { type Keep, useViews } from "../../frame/use-views.ts";
 import { Section } from "../../parts/page.tsx";
+import { Subscribe } from "../../parts/subscribe.tsx";
 
 const KEPT: Record<Keep, string> = { me: "yours", everyone: "everyone's", browser: "in this browser" };
 
@@ -18,6 +19,7 @@ export function MyViews() {
             <small className="soft" title={view.author ? `saved by ${view.author}` : undefined}>
               {KEPT[view.keep]}
             </small>
+            {view.keep !== "browser" && <Subscribe id={`view:${view.name}`} />}
             {mayRemove(view) && (
               <button
                 type="button"
