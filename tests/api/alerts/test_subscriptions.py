@@ -109,7 +109,7 @@ def test_a_reader_sends_to_no_one_else(served: Any, key: Any) -> None:
 
 
 def test_a_saved_view_is_subscribed_to_as_it_is_now(served: Any, database: Database, run: Any) -> None:
-    """What the view lists decides, also after it was saved anew; without its view a subscription tells nothing and says why."""
+    """The view decides, also after it was saved anew; without its view a subscription tells nothing and says why."""
     server = served(alerts={"enabled": False}, entities={"feed": False})
 
     def save(address: str, *, shared: bool = True) -> None:

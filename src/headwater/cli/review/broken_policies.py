@@ -39,10 +39,14 @@ class Policies(msgspec.Struct, frozen=True):
 
 
 def load_policies(files: Sequence[Path], url: str | None) -> Policies:
-    """Read policies, and ask the server which columns carry their tags; without a server none does. Raises InvalidPolicies."""
-    found = (
-        tuple(read_policies([PolicyFile(str(file), declared_text.read_text(file)) for file in files])) if files else ()
-    )
+    """Read policies, by default those that are applied on the server, and ask it which columns carry their tags; without a server none does.
+
+    Raises InvalidPolicies.
+    """
+    texts = [PolicyFile(str(file), declared_text.read_text(file)) for file in files]
+    if url and not texts:
+        texts = msgspec.convert(server.get(url, "/api/v2/privacy/policies")["files"], list[PolicyFile])
+    found = tuple(read_policies(texts)) if texts else ()
     carrying: dict[str, tuple[tuple[str, str], ...]] = {}
     for tag in {policy.tag for policy in found if policy.tag} if url else ():
         told: dict[str, Any] = server.get(url, "/api/v2/privacy/where", tag=tag)

@@ -33,7 +33,10 @@ def review(
     policy: Annotated[Path | None, typer.Option(help="Fail by this policy. Default: .headwater/review.yaml.")] = None,
     policies: Annotated[
         list[Path] | None,
-        typer.Option("--policies", help="Fail if the branch breaks these policies (repeatable; tags need --url)."),
+        typer.Option(
+            "--policies",
+            help="Fail if the branch breaks these policies (repeatable; tags need --url). Default: those applied on the server of --url.",
+        ),
     ] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the comment to this file.")] = None,
     sarif: Annotated[Path | None, typer.Option(help="Write SARIF to this file.")] = None,
@@ -79,9 +82,7 @@ def review(
     rules = read_policy(policy)
     held = load_policies(policies or [], url)
     found, problems, broken = (
-        (*_earlier(result), [])
-        if result is not None
-        else _compare(base, paths or ["."], dialect, tuple(schemas or ()), held)
+        _earlier(result) if result is not None else _compare(base, paths or ["."], dialect, tuple(schemas or ()), held)
     )
     parties = noticed.ask_server(url, found) if url else None
     fails = sum(rules.fails(one) for one in found.affected) + len(broken)
@@ -148,15 +149,17 @@ def _compare(
     return compare_with(base, paths, Options(dialect=dialect, schemas=schemas), policies)
 
 
-def _earlier(path: Path) -> tuple[Review, list[str]]:
+def _earlier(path: Path) -> tuple[Review, list[str], list[BrokenPolicy]]:
     """Read what `--json` of an earlier call printed. Raises InvalidQuestion for another file."""
     import msgspec
 
+    from headwater.cli.review.broken_policies import BrokenPolicy
     from headwater.cli.review.differences import Review
     from headwater.errors import InvalidQuestion
 
     try:
         told = msgspec.json.decode(path.read_bytes())
-        return msgspec.convert(told, Review), msgspec.convert(told.get("problems", []), list[str])
+        problems = msgspec.convert(told.get("problems", []), list[str])
+        return msgspec.convert(told, Review), problems, msgspec.convert(told.get("policies", []), list[BrokenPolicy])
     except (OSError, AttributeError, msgspec.DecodeError, msgspec.ValidationError) as error:
         raise InvalidQuestion(f"{path}: {error}; write it with headwater review --json >{path}") from error

@@ -154,6 +154,9 @@ def test_a_branch_that_breaks_a_policy_fails(repository: Path) -> None:
         "gold reads no raw", "sql/gold.sql", 1, ["raw.orders", "gold.orders"],
     )  # fmt: skip
     assert "`gold reads no raw`" in (repository / "comment.md").read_text()
+    (repository / "review.json").write_text(json.dumps(found))
+    code, again = review("--result", "review.json")
+    assert (code, again["policies"]) == (3, [broken]), "a later step of CI refuses what the first one found"
 
 
 def test_tagged_columns_are_followed_through_the_branch(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,3 +181,9 @@ def test_tagged_columns_are_followed_through_the_branch(repository: Path, monkey
     (broken,) = found["policies"]  # type: ignore[misc]
     assert (broken["table"], broken["column"]) == ("marketing.letters", "line")
     assert [each.rpartition(".")[2] for each in broken["path"]] == ["customers#email", "wide#mail", "letters#line"]
+    applied = {"files": [{"name": "policies.yaml", "text": POLICIES}]}
+    answers = {"/api/v2/privacy/policies": applied, "/api/v2/privacy/where": {"columns": told}}
+    monkeypatch.setattr("headwater.cli.server.get", lambda _url, path, **_: answers[path])
+    assert review("--url", "http://localhost:1")[1]["policies"] == [broken], (
+        "the policies of the server hold without a file"
+    )

@@ -1,7 +1,16 @@
 // The comment of a review, as the forge shows it, with links to what the server knows of the same names.
 import { Link } from "@tanstack/react-router";
 import { count, money, plural } from "../../format.ts";
-import { type Affected, changeOf, type Effect, type Party, questionOf, type Review, summaryOf } from "./review.ts";
+import {
+  type Affected,
+  type BrokenPolicy,
+  changeOf,
+  type Effect,
+  type Party,
+  questionOf,
+  type Review,
+  summaryOf,
+} from "./review.ts";
 import { Section } from "../../parts/page.tsx";
 import { State } from "../../parts/state.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
@@ -82,6 +91,37 @@ const partyColumns: Column<Party>[] = [
   },
 ];
 
+const policyColumns: Column<BrokenPolicy>[] = [
+  { id: "policy", header: "Policy", wide: true, value: (row) => row.policy, cell: (row) => row.policy },
+  {
+    id: "where",
+    header: "Where",
+    value: (row) => `${row.place}:${row.line}`,
+    cell: (row) => (
+      <span className="mono name wraps">
+        {row.place}:{row.line}
+      </span>
+    ),
+  },
+  {
+    id: "in",
+    header: "Breaks it in",
+    value: (row) => `${row.table} ${row.column ?? ""}`,
+    cell: (row) => (
+      <>
+        <TableName name={row.table} />
+        {row.column !== null && <span className="mono">.{row.column}</span>}
+      </>
+    ),
+  },
+  {
+    id: "way",
+    header: "By way of",
+    value: (row) => row.path.join(" → "),
+    cell: (row) => <span className="mono name wraps">{row.path.join(" → ")}</span>,
+  },
+];
+
 interface Props {
   review: Review;
   /** Only texts of this effect. */
@@ -89,7 +129,7 @@ interface Props {
 }
 
 export function ReviewComment({ review, effect }: Props) {
-  const { affected, changes, same, problems, noticed, severity, fails } = review;
+  const { affected, changes, same, problems, policies, noticed, severity, fails } = review;
   const shown = affected.filter((one) => effect === undefined || one.severity === effect);
   return (
     <>
@@ -98,6 +138,17 @@ export function ReviewComment({ review, effect }: Props) {
         <span>{summaryOf(review)}</span>
         {fails > 0 && <span>The policy refuses {plural(fails, "effect")}.</span>}
       </p>
+      {policies.length > 0 && (
+        <Section title="Policies that it would break" beside={<Link to="/privacy">All policies</Link>}>
+          <Table
+            label="Policies that it would break"
+            rows={policies}
+            keyOf={(row) => `${row.policy} ${row.place}:${row.line} ${row.table} ${row.column}`}
+            columns={policyColumns}
+            empty={null}
+          />
+        </Section>
+      )}
       {affected.length > 0 && (
         <Section title="What notices">
           <div className="choices" role="group" aria-label="Effects">

@@ -23,6 +23,16 @@ const REVIEW: Review = {
   texts: 9,
   problems: [],
   fails: 1,
+  policies: [
+    {
+      policy: "no pii in marketing",
+      place: "models/m.sql",
+      line: 2,
+      table: "m.x",
+      column: "mail",
+      path: ["raw.u#mail", "m.x#mail"],
+    },
+  ],
 };
 
 test("a review comes back from an address as it went in", async () => {
@@ -38,8 +48,9 @@ test.each(["", "[]", "null", '{"texts": 1}', JSON.stringify({ ...REVIEW, affecte
 );
 
 test("what an earlier review does not have is empty", () => {
-  const earlier = { ...REVIEW, problems: undefined, fails: undefined };
-  expect(readReview(JSON.stringify(earlier))).toEqual({ ...REVIEW, fails: 0 });
+  const earlier = { ...REVIEW, problems: undefined, fails: undefined, policies: undefined };
+  expect(readReview(JSON.stringify(earlier))).toEqual({ ...REVIEW, fails: 0, policies: [] });
+  expect(() => readReview(JSON.stringify({ ...REVIEW, policies: [{ policy: "a" }] }))).toThrow("policies");
   expect(() => readReview(JSON.stringify({ ...REVIEW, noticed: {} }))).toThrow("noticed");
 });
 

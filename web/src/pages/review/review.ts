@@ -36,6 +36,15 @@ export interface Cost {
   keep_month: number | null;
   executions: number;
 }
+/** A policy that the branch would break, and the tables and columns that lead there. */
+export interface BrokenPolicy {
+  policy: string;
+  place: string;
+  line: number;
+  table: string;
+  column: string | null;
+  path: string[];
+}
 export interface Review {
   severity: string | null;
   changes: Changed[];
@@ -44,6 +53,7 @@ export interface Review {
   texts: number;
   problems: string[];
   fails: number;
+  policies: BrokenPolicy[];
   noticed?: { parties: Party[]; costs: Cost[]; unknown: string[]; unasked: number };
 }
 
@@ -87,7 +97,13 @@ export function readReview(text: string): Review {
       isRows(noticed.costs, "table") &&
       isTexts(noticed.unknown));
   if (!isNoticed) throw new Error("The part `noticed` of this review is not as headwater review writes it.");
-  return { problems: [], fails: 0, ...found } as Review;
+  const policies = found.policies;
+  if (
+    policies !== undefined &&
+    !(isRows(policies, "policy", "place", "table") && policies.every((one) => isTexts(one.path)))
+  )
+    throw new Error("The part `policies` of this review is not as headwater review writes it.");
+  return { problems: [], fails: 0, policies: [], ...found } as Review;
 }
 
 /** The same sentence as that of the comment. */
