@@ -125,6 +125,8 @@ def item(context: Context, node: Any) -> form.Item:
 def _plain(context: Context, node: Any, alias: str, columns: list[str]) -> form.Item:
     if isinstance(node, exp.Table):
         return _table(context, node, alias, columns)
+    if isinstance(node, exp.TableAlias):  # after `|> AS t`, the parser's name for the pipe so far
+        return _table(context, exp.Table(this=node.this), alias, columns)
     if isinstance(node, exp.Subquery):
         inner = node.this
         if is_pivot(inner):

@@ -39,6 +39,7 @@ _SCRIPT = re.compile(r"\s*begin\b(?!\s*;|\s+transaction)", re.IGNORECASE)
 _VARIABLE = re.compile(
     r"\s*set\s+var(?:iable)?\s+[^=]+=\s*\(\s*((?:select|with)\b.*)\)\s*;?\s*$", re.IGNORECASE | re.DOTALL
 )
+_EXECUTED_INTO = re.compile(r"\s*execute\s+immediate\s+(['\"]).*\1\s*into\b", re.IGNORECASE | re.DOTALL)
 _QUERY = re.compile(r"\bas\s+\(?\s*(?:select|with|from|values|table)\b", re.IGNORECASE)
 
 
@@ -261,6 +262,9 @@ def _sql(inner: Any, sources: Sources) -> Effect | None:
     if statement is None:
         return None
     _follow_use(text, statement, sources)
+    if statement.kind == "EXECUTE" and not statement.flows:
+        sources.coverage.miss("EXECUTE IMMEDIATE", "its text is made on the server")
+        return None
     flows = {one.target: one for one in statement.flows if one.target is not None}
     if not flows:
         made = [_change_effect(statement, sources)]
@@ -277,12 +281,13 @@ def _sql(inner: Any, sources: Sources) -> Effect | None:
 
 
 def variable(inner: Any, sources: Sources) -> Analysis | None:
-    """Return the analysis of the query whose result SET VAR gives to a variable."""
-    found = _VARIABLE.match(inner.sql or inner.input.sql.query)
-    if found is None:
+    """Return the analysis of the query whose result SET VAR, or EXECUTE IMMEDIATE of a text, gives to a variable."""
+    text = inner.sql or inner.input.sql.query
+    found = _VARIABLE.match(text)
+    if found is None and not _EXECUTED_INTO.match(text):
         return None
     binder = Binder(sources)
-    return analyse(binder, binder.query(found[1]))
+    return analyse(binder, binder.query(found[1] if found is not None else text))
 
 
 def _follow_use(text: str, statement: Any, sources: Sources) -> None:
