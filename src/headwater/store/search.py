@@ -302,6 +302,24 @@ async def few(connection: Connection, query: str, queries: Sequence[str], most: 
     return [Candidate(*row) for row in rows if row[0] is not None]
 
 
+async def of_sql(connection: Connection, texts: Sequence[str], most: int) -> list[uuid.UUID]:
+    """Return jobs whose SQL has all words of one of these texts; each text examines about `most`."""
+    queries = [query for text in texts if (query := _sql_query(text))]
+    return [one.id for one in await candidates(connection, queries, most) if one.type == "JOB"] if queries else []
+
+
+async def with_sql(connection: Connection, jobs: Collection[uuid.UUID], text: str) -> set[uuid.UUID]:
+    """Return those of these jobs whose SQL has all words of the text."""
+    rows = (
+        await sqlfile.load("search")["among"].many(connection, ids=list(jobs), query=_sql_query(text)) if jobs else []
+    )
+    return {row[0] for row in rows}
+
+
+def _sql_query(text: str) -> str:
+    return " & ".join(quoted("s" + word) for word in sorted(words.sql_words(text)))
+
+
 async def counts(connection: Connection, query: str, most: int) -> dict[str, dict[str, int]]:
     """Count documents by facet (type, namespace, platform, tag, owner) and value, of the first `most` documents the query finds."""
     found: dict[str, dict[str, int]] = {}

@@ -6111,6 +6111,11 @@ export interface components {
             entity: string;
             upstream: string;
         };
+        /** Unjudged */
+        Unjudged: {
+            text: string;
+            reason: string;
+        };
         /** UnseenRead */
         UnseenRead: {
             what: string;
@@ -6481,6 +6486,7 @@ export interface components {
             severity: string | null;
             changes: components["schemas"]["AskedChange"][];
             unknown: string[];
+            unjudged: components["schemas"]["Unjudged"][];
             columns: components["schemas"]["HitColumn"][];
             jobs: components["schemas"]["HitJob"][];
             views: string[];
@@ -7559,6 +7565,7 @@ export type Texts = components['schemas']['Texts'];
 export type TimelineEntry = components['schemas']['TimelineEntry'];
 export type Took = components['schemas']['Took'];
 export type Unaffected = components['schemas']['Unaffected'];
+export type Unjudged = components['schemas']['Unjudged'];
 export type UnseenRead = components['schemas']['UnseenRead'];
 export type Update = components['schemas']['Update'];
 export type UpdateLog = components['schemas']['UpdateLog'];

@@ -5,13 +5,13 @@ only a `*` named is gone from the result, which is another value. Where the text
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from headwater.answer.lineage.inferred import JobTable, match_table, sql_engine
-from headwater.answer.whatif.changes import Action
+from headwater.answer.whatif.changes import Action, Replaced
 from headwater.answer.whatif.types import class_of, is_wider
 
 BREAKS, CHANGES, COSMETIC, NOTHING = "breaks", "changes_values", "cosmetic", ""
@@ -27,12 +27,13 @@ _SET_OPERATION: Final = re.compile(r"\b(?:union|intersect|except|minus)\b", re.I
 
 
 class Edit(msgspec.Struct, frozen=True):
-    """A change of the one table under question. `old_type`: of a retyped column, as far as it is known."""
+    """A change of the one table under question. `old_type`: of a retyped column, as far as it is known. `replaced`: as of a TableChange."""
 
     action: Action
     column: str = ""
     to: str = ""
     old_type: str = ""
+    replaced: Replaced = ""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -76,7 +77,8 @@ def judge(
     # Other values leave the columns as they are: most texts of an answer are read once.
     after = before if columns == tuple(changed.columns) else read(columns)
     found = Verdict()
-    readings = [_Reading(old, new, dialect, tables, changed) for old, new in zip(before, after, strict=False)]
+    standing = frozenset(name.lower() for name in columns)
+    readings = [_Reading(old, new, dialect, tables, changed, standing) for old, new in zip(before, after, strict=False)]
     if not any(one.touches for one in readings):
         return None
     for reading in readings:
@@ -99,24 +101,24 @@ def typed_use(text: str, dialect: str, column: str) -> str | None:
 
 
 def after_edits(columns: Sequence[str], edits: Sequence[Edit]) -> tuple[str, ...]:
-    """The columns of the table after the change."""
-    found = list(columns)
-    for edit in edits:
-        place = next((at for at, name in enumerate(found) if name.lower() == edit.column.lower()), None)
-        if edit.action == "add_column" and place is None:
-            found.append(edit.column)
-        elif place is not None and edit.action == "drop_column":
-            del found[place]
-        elif place is not None and edit.action == "rename_column":
-            found[place] = edit.to
-    return tuple(found)
+    """The columns of the table after the change, all of whose edits name them as they are before it."""
+    mine = [edit for edit in edits if edit.replaced != "own"]
+    gone = {edit.column.lower() for edit in mine if edit.action == "drop_column"}
+    renamed = {edit.column.lower(): edit.to for edit in mine if edit.action == "rename_column"}
+    found = [renamed.get(name.lower(), name) for name in columns if name.lower() not in gone]
+    standing = {name.lower() for name in found}
+    added = [edit.column for edit in mine if edit.action == "add_column" and edit.column.lower() not in standing]
+    return (*found, *dict.fromkeys(added))
 
 
 class _Reading:
-    """One statement, read with the columns as they are (`old`) and as they would be (`new`)."""
+    """One statement, read with the columns as they are (`old`) and as they would be (`new`). `standing`: the latter, in lower case."""
 
-    def __init__(self, old: Any, new: Any, dialect: str, tables: Sequence[JobTable], changed: JobTable) -> None:
+    def __init__(
+        self, old: Any, new: Any, dialect: str, tables: Sequence[JobTable], changed: JobTable, standing: Collection[str]
+    ) -> None:
         self.old, self.new, self.dialect, self.tables, self.changed = old, new, dialect, tables, changed
+        self.standing = standing
         self.is_view = "VIEW" in old.kind and old.kind.startswith("CREATE")
 
     @property
@@ -134,8 +136,14 @@ class _Reading:
         found = Verdict(kind=self.old.kind)
         if not reads and not writes:
             found = self._effect(BREAKS, "its text could not be read", certain=False) if unread else found
+        elif self.is_view and self.dialect in _BY_NUMBER and edit.replaced in {"kept", "gone"}:
+            found = self._of_view(edit)
+        elif edit.replaced == "own" and not (self.is_view and self.dialect in _BY_NUMBER):
+            return found
         elif reads or not self._remakes():
-            if edit.action in {"drop_table", "rename_table", "swap_table"}:
+            if edit.action == "rule":
+                found = self._ruled(edit, reads=reads, writes=writes)
+            elif edit.action in {"drop_table", "rename_table", "swap_table"}:
                 found = self._of_table(edit, "it reads the table" if reads else "it writes the table")
             elif edit.action == "unknown" or unread:
                 found = self._effect(BREAKS, "what it needs could not be read", certain=False)
@@ -145,7 +153,61 @@ class _Reading:
                 found = self._of_column(edit)
         return found
 
+    def _of_view(self, edit: Edit) -> Verdict:
+        """The view keeps the table that it was made of, whatever has its name."""
+        if edit.replaced == "gone":
+            return self._effect(BREAKS, "the table that the view was made of is dropped", ("*",))
+        return self._effect(COSMETIC, "the view stays with the table that has another name", ("*",))
+
+    def _ruled(self, edit: Edit, *, reads: bool, writes: bool) -> Verdict:
+        """The verdict where a rule of the table changes, and none of its columns. The rows that this meets are not known."""
+        inserts = self.old.kind in {"INSERT", "MERGE", "COPY"}
+        severity, reason = NOTHING, f"it writes the table ({edit.to})"
+        if edit.to in {"row level security", "policy"}:
+            severity, reason = (
+                BREAKS if writes and not self.is_view else CHANGES,
+                f"{edit.to} decides which rows it may use",
+            )
+        elif edit.to == "revoke" and not self.is_view:
+            severity, reason = BREAKS, "it may lose the right to use the table"
+        elif edit.to == "inherited rows" and reads:
+            severity, reason = CHANGES, "the table gets or loses rows"
+        elif edit.to == "drop constraint" and self._needs_key(reads=reads, writes=writes):
+            severity, reason = BREAKS, "it may ask for the key that is dropped"
+        elif self.is_view or not writes:
+            pass
+        elif edit.to in {"create rule", "create trigger"}:
+            severity = BREAKS
+        elif edit.to in {"drop trigger", "trigger", "rule"}:
+            severity = CHANGES
+        elif edit.to in {"drop default", "set default"} and inserts and not self._names(edit.column):
+            severity = BREAKS if edit.to == "drop default" else CHANGES
+        elif edit.to in {"add constraint", "set not null", "identity"} and self._may_be_refused(edit, inserts=inserts):
+            severity = BREAKS
+        return self._effect(severity, reason, ("*",), certain=False) if severity else Verdict(kind=self.old.kind)
+
+    def _may_be_refused(self, edit: Edit, *, inserts: bool) -> bool:
+        """Return whether a rule on the values of a column, or of some columns, may refuse what it writes."""
+        if inserts:
+            return edit.to != "identity" or self._names(edit.column)
+        return self.old.kind == "UPDATE" and (not edit.column or self._names(edit.column))
+
+    def _names(self, column: str) -> bool:
+        """Return whether the statement gives the column a value, or may."""
+        flows = [flow for flow in self.old.flows if self._is_changed(flow.target)]
+        names = {output.name.lower() for flow in flows for output in flow.columns}
+        return column.lower() in names or "*" in names or not self.changed.columns
+
+    def _needs_key(self, *, reads: bool, writes: bool) -> bool:
+        """Return whether the statement may ask for a unique key of the table: by ON CONFLICT, or by GROUP BY of less than it selects."""
+        from headwater.columns.shape.words import groups_by_key, words
+
+        conflicts = writes and re.search(r"\bon\s+conflict\b", self.old.text, re.IGNORECASE) is not None
+        return conflicts or (reads and groups_by_key(words(self.old.text, self.dialect)))
+
     def _of_table(self, edit: Edit, reason: str) -> Verdict:
+        if edit.action == "swap_table" and self._needs_key(reads=True, writes=True):
+            return self._effect(BREAKS, "it may ask for a key that the other table lacks", ("*",), certain=False)
         if edit.action == "swap_table":
             return self._effect(CHANGES, "it touches a table that is swapped", ("*",), certain=False)
         if edit.action == "rename_table" and self.is_view and self.dialect in _BY_NUMBER:
@@ -192,12 +254,18 @@ class _Reading:
         """The column is dropped or has another name."""
         used, dropped = (edit.column,), edit.action == "drop_column"
         found = self._effect(CHANGES if dropped else COSMETIC, "it reads every column by *", used)
+        if not self.is_view and edit.column.lower() in self.standing:
+            if self._needs_key(reads=read, writes=written):
+                return self._effect(
+                    BREAKS, f"another column is called {edit.column} then, and a key may be gone", used, certain=False
+                )
+            return self._effect(CHANGES, f"another column is called {edit.column} then", used)
         if self.is_view:
             found = self._effect(BREAKS, "the view uses the column", used)
             if not dropped and self.dialect in _BY_NUMBER:
                 found = self._effect(COSMETIC, "the view follows the new name", used)
         elif written and (dropped or self._writes(self.new, edit.column.lower())):
-            found = self._effect(BREAKS, "it writes the column", used)
+            found = self._effect(BREAKS, "it writes the column", used, certain=not self._fits())
         elif self._newly_missing() or (read and not self.changed.columns):
             found = self._effect(BREAKS, f"it names {edit.column}", used, certain=bool(self.changed.columns))
         elif not read:
@@ -209,6 +277,14 @@ class _Reading:
         elif dropped and self._inserts():
             found = self._effect(BREAKS, "it inserts every column, and there is one less", used, certain=False)
         return found
+
+    def _fits(self) -> bool:
+        """Return whether its values go by their places, and the columns that are left have room for them: then their types decide."""
+        flows = [flow for flow in self.new.flows if self._is_changed(flow.target)]
+        named = "*" in self.standing or any(
+            one.name.lower() not in self.standing for flow in flows for one in flow.columns
+        )
+        return not named and all(len(flow.columns) <= len(self.standing) for flow in flows)
 
     def _inserts(self) -> bool:
         return any(flow.target is not None for flow in self.old.flows)

@@ -4,15 +4,19 @@ import asyncio
 import difflib
 import uuid
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from headwater.answer.lineage import find, inferred
 from headwater.answer.whatif.affected import Dashboard, HitColumn, HitEntity, HitJob, Person, Warned, describe
-from headwater.answer.whatif.changes import Question, TableChange, read_statements, split_target
+from headwater.answer.whatif.beside import beside_tables
+from headwater.answer.whatif.calls import follow_calls, load_around
+from headwater.answer.whatif.changes import Question, TableChange, Unjudged, split_target
+from headwater.answer.whatif.routines import changed_routines
 from headwater.answer.whatif.spread import spread
-from headwater.answer.whatif.verdicts import ORDER, Edit, sql_statements
+from headwater.answer.whatif.statements import Types, read_statements
+from headwater.answer.whatif.verdicts import BREAKS, ORDER, Edit, sql_statements
 from headwater.errors import Ambiguous, InvalidQuestion, NotFound
 from headwater.model import facets
 from headwater.store.database import Connection, Database
@@ -25,7 +29,8 @@ _LONGEST_QUOTE = 120
 
 class AskedChange(msgspec.Struct, frozen=True):
     """A change that was asked about. `action`: drop_table, rename_table, swap_table, drop_column, rename_column, retype_column, add_column,
-    values (other rows), unknown (an ALTER that could not be read). `old_type`: of a retyped column, null if it is not known.
+    values (other rows), rule (what the table accepts or shows: `to` has the words), unknown (an ALTER that could not be read). `old_type`: of a
+    retyped column, null if it is not known.
     """
 
     action: str
@@ -39,12 +44,14 @@ class WhatIf(msgspec.Struct, kw_only=True):
     """The answer. `severity`: the worst of all: breaks, changes_values, cosmetic; null if nothing notices.
 
     `unknown`: tables of the SQL that the server does not know; the answer leaves them out. `hidden`: datasets past the limit of 2,000, whose
-    readers were not looked at. `views`: those of `jobs` that define a view that will not compile.
+    readers were not looked at. `views`: those of `jobs` that define a view that will not compile. `unjudged`: statements of the question whose
+    effects are not known, at least in part.
     """
 
     severity: str | None
     changes: list[AskedChange]
     unknown: list[str]
+    unjudged: list[Unjudged]
     columns: list[HitColumn]
     jobs: list[HitJob]
     views: list[str]
@@ -72,29 +79,42 @@ async def whatif(database: Database, question: Question) -> WhatIf:
         raise InvalidQuestion(f"ask one of sql, drop, rename, retype, not {', '.join(given) or 'nothing'}")
     found: dict[str, _Table] = {}
     if question.sql is not None:
-        changes, unknown = await _from_sql(database, question.sql, question.dialect, found)
+        changes, unknown, unjudged, called = await _from_sql(database, question.sql, question.dialect, found)
     else:
-        changes, unknown = [await _from_option(database, question, found)], []
+        changes, unknown, unjudged, called = [await _from_option(database, question, found)], [], [], {}
     edits: dict[uuid.UUID, list[Edit]] = {}
     rows: dict[uuid.UUID, _Table] = {}
     for change in changes:
         table = found[change.table]
         rows[table.row.id] = table
         column = table.spelling(change.column)
-        edits.setdefault(table.row.id, []).append(Edit(change.action, column, change.to, table.types.get(column) or ""))
+        edit = Edit(change.action, column, change.to, table.types.get(column) or "", change.replaced)
+        edits.setdefault(table.row.id, []).append(edit)
     async with database.snapshot() as connection:
         columns = {id_: list(table.types) for id_, table in rows.items()}
+        around = await load_around(connection, [rows[id_].row for id_ in edits if _changes_form(edits[id_])])
+        for id_, some in edits.items():
+            edits[id_] = [*some, *around.generated(rows[id_].row, some)]
+            called |= dict.fromkeys(around.functions(rows[id_].row, edits[id_]), BREAKS)
         reached = await spread(connection, edits, columns, _MOST_DATASETS)
+    unjudged += await follow_calls(database, reached, called)
+    async with database.snapshot() as connection:
         told = await describe(connection, reached)
     asked = [
         AskedChange(edit.action, rows[id_].row.node_id, edit.column or None, edit.to or None, edit.old_type or None)
         for id_, some in edits.items()
         for edit in some
+        if edit.replaced != "own"
     ]
     worst = max((ORDER.index(verdict.severity) for verdict in reached.jobs.values()), default=0)
     return WhatIf(
-        severity=ORDER[worst] or None, changes=asked, unknown=unknown, hidden=reached.hidden, **msgspec.structs.asdict(told)
+        severity=ORDER[worst] or None, changes=asked, unknown=unknown, unjudged=unjudged, hidden=reached.hidden,
+        **msgspec.structs.asdict(told),
     )  # fmt: skip
+
+
+def _changes_form(edits: Iterable[Edit]) -> bool:
+    return any(edit.action != "values" for edit in edits)
 
 
 async def _from_option(database: Database, question: Question, found: dict[str, _Table]) -> TableChange:
@@ -162,7 +182,7 @@ async def _types(connection: Connection, dataset: uuid.UUID) -> dict[str, str]:
 
 async def _from_sql(
     database: Database, sql: str, dialect: str, found: dict[str, _Table]
-) -> tuple[list[TableChange], list[str]]:
+) -> tuple[list[TableChange], list[str], list[Unjudged], dict[str, str]]:
     loop = asyncio.get_running_loop()
     try:
         statements = await loop.run_in_executor(inferred.sql_thread(), sql_statements, sql, dialect)
@@ -170,28 +190,32 @@ async def _from_sql(
         raise InvalidQuestion(str(error), parameter="dialect") from error
     if not statements:
         raise InvalidQuestion("there is no statement in the SQL", parameter="sql")
-    if unread := next((one.text for one in statements if one.level == "nothing"), None):
+    names = {".".join(table) for one in statements for table in _tables_of(one)}
+    names |= {rule.table for one in statements for rule in beside_tables(one, dialect).rules}
+    for name in sorted(names):
+        await _find(database, name, found)
+    columns_of: dict[str, Types | None] = {name: table.types or None for name, table in found.items()}
+    if unread := next((one.text for one in statements if _is_unread(one, dialect)), None):
         text = " ".join(unread.split())[:_LONGEST_QUOTE]
         raise InvalidQuestion(
             f"this statement cannot be read: {text!r}; check its words, and name its dialect", parameter="sql"
         )
-    names = {".".join(table) for one in statements for table in _tables_of(one)}
-    unknown = [name for name in sorted(names) if await _find(database, name, found) is None]
-
-    def columns_of(table: tuple[str, ...]) -> list[str] | None:
-        one = found.get(".".join(table))
-        return list(one.types) if one is not None and one.types else None
-
-    changes = read_statements(statements, columns_of)
-    return [change for change in changes if change.table in found], unknown
+    changes, unjudged = read_statements(statements, dialect, columns_of)
+    unknown = sorted({change.table for change in changes} - found.keys())
+    called = {name: severity for one in statements for name, severity in changed_routines(one.text)}
+    return [change for change in changes if change.table in found], unknown, unjudged, called
 
 
-def _tables_of(statement: object) -> Iterable[tuple[str, ...]]:
-    changes: Iterable[object] = getattr(statement, "changes", ())
-    for change in changes:
-        yield getattr(change, "table")  # noqa: B009
-        if getattr(change, "action", "") == "SWAP":
-            yield getattr(change, "other")  # noqa: B009
-    for flow in getattr(statement, "flows", ()):
-        if flow.target is not None:
+def _is_unread(statement: Any, dialect: str) -> bool:
+    beside = beside_tables(statement, dialect)
+    return statement.level == "nothing" and not beside.rules and not beside.reason
+
+
+def _tables_of(statement: Any) -> Iterable[tuple[str, ...]]:
+    for change in statement.changes:
+        yield change.table
+        if change.action == "SWAP":
+            yield change.other
+    for flow in statement.flows:
+        if flow.target is not None and flow.action != "EXPORT":
             yield flow.target

@@ -22,7 +22,9 @@ def whatif(
     ] = None,
     retype: Annotated[str | None, typer.Option(metavar="T.C:TYPE", help="Give this column another type.")] = None,
     dialect: Annotated[str, typer.Option(help="Read the SQL as this dialect.")] = "",
-    check: Annotated[bool, typer.Option("--check", help="Exit with 3 if anything breaks.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with 3 if anything breaks or could not be judged.")
+    ] = False,
     url: Annotated[str | None, typer.Option(help=server.URL_HELP)] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -49,7 +51,7 @@ def whatif(
         output.raw(body)
     else:
         _show(found)
-    if check and found["severity"] == "breaks":
+    if check and (found["severity"] == "breaks" or found["unjudged"]):
         raise typer.Exit(_BREAKS)
 
 
@@ -60,7 +62,9 @@ def _show(found: dict[str, Any]) -> None:
         output.line(f"{one['action'].replace('_', ' ')}: {output.printable(place)}{output.printable(to)}", "bold")
     for name in found["unknown"]:
         output.line(f"{output.printable(name)} is not known to the server; nothing is said of it", "yellow")
-    if not found["changes"]:
+    for one in found["unjudged"]:
+        output.line(f"not judged: {output.printable(one['text'])}: {one['reason']}", "yellow")
+    if not found["changes"] and not found["jobs"]:
         output.line("the SQL changes no table that the server knows")
         return
     parts = (
@@ -82,6 +86,8 @@ def _show(found: dict[str, Any]) -> None:
     output.line(
         f"{output.counted(len(breaking), 'job')} would break, {output.counted(len(found['views']), 'view')} among what they make"
         if found["jobs"]
+        else "nothing notices what was judged"
+        if found["unjudged"]
         else "nothing notices, as far as the server knows",
         "bold",
     )

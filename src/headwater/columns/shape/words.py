@@ -98,6 +98,26 @@ def _ordinals(after: tuple[Word, ...]) -> Iterator[int]:
             yield int(text)
 
 
+def groups_by_key(given: tuple[Word, ...]) -> bool:
+    """Return whether a query may select a column that its GROUP BY does not list, which is right where that has a key of its table."""
+    kinds = [kind for kind, _ in given]
+    if "GROUP_BY" not in kinds:
+        return False
+    listed = select_list(given)
+    if listed is None:
+        return True
+    grouped = {text for _, text in listed.after[[kind for kind, _ in listed.after].index("GROUP_BY") :]}
+    by_place = {item for _, item in listed.named}
+    plain = [
+        item
+        for item in listed.items
+        if item not in by_place and all(kind in {"VAR", "DOT", "IDENTIFIER"} for kind, _ in item)
+    ]
+    return any(item[-1][1] not in grouped for item in plain) or any(
+        item[-1:] == (("STAR", "*"),) for item in listed.items
+    )
+
+
 def returns(given: tuple[Word, ...], column: str) -> bool:
     """Return whether the RETURNING of a write names a column."""
     texts = [text.lower() for _, text in given]

@@ -162,6 +162,10 @@ select (select t.tier from tiers t where h.words @@ t.query order by t.tier limi
 from hits h where (select count(*) from hits) < %(most)s
 order by 1, 6 desc, length(h.name), h.namespace collate "C", h.name collate "C", h.id
 
+-- name: among :many
+-- Those of these documents that the query finds.
+select id from search_documents where id = any(%(ids)b) and words @@ (select %(query)s::tsquery)
+
 -- name: counts :many
 -- The number of documents that the query finds (at most `most`), by type, namespace, platform, tag and owner; the twenty most frequent of each.
 with hits as materialized (

@@ -6,6 +6,7 @@ const NOTHING: Answer<"/api/v2/whatif", "post"> = {
   severity: null,
   changes: [{ action: "drop_column", dataset: "dataset:shop:orders", column: "amount", to: null, old_type: null }],
   unknown: [],
+  unjudged: [],
   columns: [],
   jobs: [],
   views: [],
@@ -41,6 +42,11 @@ test("the command asks the same, whatever is in it", () => {
 test("the verdict never says more than is known", () => {
   expect(verdictOf({ ...NOTHING, changes: [] })).toBe("The SQL changes no table that the server knows.");
   expect(verdictOf(NOTHING)).toBe("Nothing notices, as far as the server knows.");
+  const unjudged = [{ text: "drop type shop.mood", reason: "the columns that use the type are not known" }];
+  expect(verdictOf({ ...NOTHING, unjudged })).toBe("Nothing notices what was judged.");
+  expect(verdictOf({ ...NOTHING, changes: [], unjudged })).toBe(
+    "The SQL changes something of which not all users are known.",
+  );
   const jobs = [job("breaks", true), job("breaks", false), job("cosmetic", true)];
   expect(verdictOf({ ...NOTHING, severity: "breaks", jobs, views: ["dataset:shop:v"] })).toBe(
     "2 jobs would break, 1 of them perhaps; 1 view would not compile.",

@@ -34,11 +34,14 @@ export function commandOf(question: Question): string {
 
 /** The answer in one sentence. */
 export function verdictOf(answer: WhatIf): string {
-  if (answer.changes.length === 0) return "The SQL changes no table that the server knows.";
+  if (answer.changes.length === 0 && answer.jobs.length === 0)
+    return answer.unjudged.length > 0
+      ? "The SQL changes something of which not all users are known."
+      : "The SQL changes no table that the server knows.";
   const breaking = answer.jobs.filter((job) => job.severity === "breaks");
   const unsure = breaking.filter((job) => !job.certain).length;
   const datasets = new Set(answer.columns.map((column) => column.dataset)).size;
-  if (answer.severity === null && datasets === 0) return "Nothing notices, as far as the server knows.";
+  if (answer.severity === null && datasets === 0) return answer.unjudged.length > 0 ? "Nothing notices what was judged." : "Nothing notices, as far as the server knows.";
   const parts = [
     breaking.length === 0
       ? "No job breaks"

@@ -40,7 +40,7 @@ export function WhatIfPage() {
                 }
               >
                 <p className="verdict" role="status">
-                  <State state={found.severity ?? "completed"} word={found.severity ? undefined : "no effect known"} />
+                  <State state={found.severity ?? "completed"} word={found.severity ? undefined : found.unjudged.length > 0 ? "not judged" : "no effect known"} />
                   <span>{verdictOf(found)}</span>
                   {found.warn.length > 0 && <Copy text={warningOf(found)} what="the list to warn" />}
                 </p>
@@ -56,6 +56,11 @@ export function WhatIfPage() {
                 {found.unknown.map((name) => (
                   <p className="notice-line" key={name}>
                     <span className="mono">{name}</span> is not known to the server; nothing is said of it.
+                  </p>
+                ))}
+                {found.unjudged.map((one) => (
+                  <p className="notice-line" key={one.text}>
+                    Not judged: <span className="mono">{one.text}</span>: {one.reason}.
                   </p>
                 ))}
                 {found.hidden > 0 && (
