@@ -6,7 +6,10 @@ the tool knows it, is the dataset's usage.
 
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
+
+import msgspec
 
 from headwater.client import event
 from headwater.columns import Session
@@ -51,16 +54,34 @@ def table_name(parts: Sequence[str | None], dialect: str, namespace: str) -> Dat
     return names(tuple(part for part in parts if part), dialect, namespace)
 
 
+class Placed(msgspec.Struct, frozen=True):
+    """The owner of an asset, by mail address or name, and the folder or project that holds it."""
+
+    owner: str | None = None
+    folder: str | None = None
+
+
+_NOWHERE: Final = Placed()
+
+
 def asset(
     tool: str, name: str, title: str, reads: Iterable[DatasetName], at: dt.datetime, *,
     url: str | None = None, sql: str | None = None, description: str | None = None, usage: Mapping[str, Any] | None = None,
+    place: Placed = _NOWHERE, columns: Mapping[str, Sequence[tuple[DatasetName, str]]] = MappingProxyType({}),
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the event of the job that makes a chart or dashboard from what it reads."""
+    """Return the event of the job that makes a chart or dashboard from what it reads. `columns`: those that each of its fields is made of."""
     words = f"{title}\n\n{description}" if description else title
     facets = {
         "datasetType": event.facet("DatasetTypeDatasetFacet/1-0-0", datasetType=name.split("/")[-2].upper()),
         "documentation": event.documentation(words),
     }
+    if place.owner:
+        facets["ownership"] = event.ownership([(place.owner, None)], of="Dataset")
+    if place.folder:
+        facets["tags"] = event.tags({"folder": place.folder}, tool)
+    if columns:
+        facets["schema"] = event.schema({"name": field} for field in columns)
+        facets["columnLineage"] = event.facet("ColumnLineageDatasetFacet", fields=_column_lineage(columns))
     if usage is not None:
         facets[USAGE] = event.facet(USAGE, **usage)
     job_facets = {"jobType": event.job_type("BATCH", tool.upper(), name.split("/")[-2].upper())}
@@ -75,6 +96,16 @@ def asset(
         job_facets=job_facets,
         event_time=at,
     )
+
+
+def _column_lineage(columns: Mapping[str, Sequence[tuple[DatasetName, str]]]) -> dict[str, Any]:
+    return {
+        field: {
+            "inputFields": [{"namespace": one.namespace, "name": one.name, "field": column} for one, column in some]
+        }
+        for field, some in columns.items()
+        if some
+    }
 
 
 def usage(views: int | None, last: dt.datetime | None, now: dt.datetime) -> dict[str, Any]:

@@ -42,15 +42,19 @@ class Rest:
         """Return what the system answers, decoded."""
         return self._ask("POST", path, msgspec.json.encode(body))
 
+    def form(self, path: str, fields: Mapping[str, str]) -> Any:
+        """Post fields as a form does, and return what the system answers, decoded."""
+        return self._ask("POST", path, urlencode(fields).encode(), "application/x-www-form-urlencoded")
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
         self._connection.close()
 
-    def _ask(self, method: str, target: str, body: bytes | None) -> Any:
+    def _ask(self, method: str, target: str, body: bytes | None, kind: str = "application/json") -> Any:
         for pause in (*PAUSES, None):
-            answer, trouble = self._try(method, target, body)
+            answer, trouble = self._try(method, target, body, kind)
             if answer is not None and answer.status < 300:
                 return _decoded(answer, f"{self._url}{target}")
             if answer is not None and answer.status != 429 and answer.status < 500:
@@ -59,11 +63,11 @@ class Rest:
                 time.sleep(min(max(pause, (answer and answer.retry_after) or 0.0), _LONGEST_WAIT))
         raise ServerUnavailable(f"{self._url} did not answer {len(PAUSES) + 1} times, the last time: {trouble}")
 
-    def _try(self, method: str, target: str, body: bytes | None) -> tuple[Answer | None, str]:
+    def _try(self, method: str, target: str, body: bytes | None, kind: str) -> tuple[Answer | None, str]:
         time.sleep(_REST)
         headers = {"Accept": "application/json", "User-Agent": "headwater", **self.headers}
         if body is not None:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = kind
         try:
             answer = self._connection.exchange(method, self._connection.path.rstrip("/") + target, body, headers)
         except FAILURES as error:

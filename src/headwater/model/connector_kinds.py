@@ -113,6 +113,34 @@ KINDS: Final[Mapping[str, ConnectorKind]] = {
             ),
         ),
         ConnectorKind(
+            "looker",
+            "dashboards and tiles, the columns that they read, owners, folders, when a person last looked",
+            (
+                Option("address", "Looker's address, with the port of its API", required=True),
+                Option("client_id", "the id of an API key of the user to read as", required=True),
+                Option("client_secret", "the secret of that API key", secret=True),
+                Option(
+                    "namespaces",
+                    "where connections lead: NAME=postgres://HOST:5432, separated by commas",
+                    required=True,
+                ),
+            ),
+        ),
+        ConnectorKind(
+            "tableau",
+            "dashboards and sheets, the columns that they read, owners, projects, how often people look",
+            (
+                Option("address", "Tableau's address", required=True),
+                Option("site", "the site's name in addresses; without it, the site Default"),
+                Option("token_name", "the name of a personal access token", required=True),
+                Option("token", "the secret of that token", secret=True),
+                Option(
+                    "namespaces", "where databases are: NAME=postgres://HOST:5432, separated by commas", required=True
+                ),
+                Option("version", "the version of the REST API", default="3.21"),
+            ),
+        ),
+        ConnectorKind(
             "schema_registry",
             "versions of topics with their columns and compatibility, from a registry with Confluent's API",
             (

@@ -128,6 +128,133 @@ def test_superset_reads_charts_dashboards_and_who_opened_them() -> None:
     assert any("who opened a dashboard was not read" in one for one in unseen.warnings)
 
 
+def fields(events: list[dict[str, Any]]) -> dict[str, dict[str, set[str]]]:
+    """By job, the columns behind each field."""
+    found = {}
+    for one in events:
+        told = one["outputs"][0]["facets"].get("columnLineage", {"fields": {}})["fields"]
+        if told:
+            found[one["job"]["name"]] = {
+                field: {f"{each['name']}#{each['field']}" for each in some["inputFields"]}
+                for field, some in told.items()
+            }
+    return found
+
+
+def placed(events: list[dict[str, Any]]) -> dict[str, tuple[str, str]]:
+    facets = {one["job"]["name"]: one["outputs"][0]["facets"] for one in events}
+    return {
+        name: (one["ownership"]["owners"][0]["name"], one["tags"]["tags"][0]["value"]) for name, one in facets.items()
+    }
+
+
+def test_looker_reads_tiles_by_column_owners_folders_and_last_views() -> None:
+    with recorded("looker") as system:
+        settings = {
+            "address": system.url,
+            "client_id": "id",
+            "client_secret": "secret",
+            "namespaces": "shop_db=postgres://db:5432",
+        }
+        checks = check("looker", settings)
+        assert [(one.name, one.state) for one in checks] == [
+            ("connect", "ok"), ("lookml", "ok"), ("connections", "missing"), ("users", "ok"),
+        ]  # fmt: skip
+        assert checks[2].remedy == "--namespaces 'far_db=postgres://HOST:5432'"
+        sent, report = pull("looker", settings)
+        assert {one["authorization"] for asked, one in system.asked if "login" not in asked} == {"token a-token"}
+        assert not any("secret" in asked for asked, _ in system.asked), "no secret is in an address"
+        again, _ = pull("looker", settings, report.cursor)
+        system.answers["GET /api/4.0/lookml_models/shop/explores/orders"] |= {
+            "sql_table_name": None,
+            "joins": [],
+            "fields": {},
+        }
+        del system.answers["GET /api/4.0/users"]
+        blind = check("looker", settings)
+        _, unseen = pull("looker", settings)
+    tiles = {f"dashboard/7/element/{number}" for number in (70, 71, 72)}
+    assert edges(sent) == {
+        "dashboard/7/element/70": ({"shop.mart.orders", "shop.mart.customers"}, {"dashboard/7/element/70"}),
+        "dashboard/7/element/71": ({"shop.mart.orders"}, {"dashboard/7/element/71"}),
+        "dashboard/7/element/72": (set(), {"dashboard/7/element/72"}),
+        "dashboard/7": (tiles, {"dashboard/7"}),
+        "dashboard/8": (set(), {"dashboard/8"}),
+    }
+    assert fields(sent) == {
+        "dashboard/7/element/70": {
+            "customers.country": {"shop.mart.customers#country"}, "orders.total": {"shop.mart.orders#amount", "shop.mart.orders#rate"},
+        },
+        "dashboard/7/element/71": {"orders.day": {"shop.mart.orders#at"}},
+    }  # fmt: skip
+    assert placed(sent)["dashboard/7"] == ("ana@example.com", "Sales team")
+    assert placed(sent)["dashboard/8"] == ("Bob", "Shared")
+    usage = {one["job"]["name"]: one["outputs"][0]["facets"].get("headwater_usage") for one in sent}
+    assert (usage["dashboard/7"]["reads"], usage["dashboard/7"]["lastReadByPersonAt"]) == (
+        41,
+        "2026-11-27T08:00:00.000000Z",
+    )
+    assert usage["dashboard/8"]["status"] == "unread"
+    assert again == []
+    assert len([one for one in report.warnings if "'Secret'" in one or "'far_db'" in one]) == 2
+    assert next((one.name, one.state) for one in blind if one.state != "ok") == ("lookml", "missing")
+    assert "see_lookml" in str(next(one.remedy for one in blind if one.name == "lookml"))
+    assert next(one.remedy for one in blind if one.name == "users") == "give its role the permission see_users"
+    assert any("give its role see_lookml" in one for one in unseen.warnings)
+    assert any("see_users" in one for one in unseen.warnings)
+
+
+def test_tableau_reads_sheets_by_column_owners_projects_and_views() -> None:
+    with recorded("tableau") as system:
+        settings = {
+            "address": system.url,
+            "token_name": "t",
+            "token": "secret",
+            "site": "shop",
+            "namespaces": "shop=postgres://db:5432",
+        }
+        checks = check("tableau", settings)
+        assert [(one.name, one.state) for one in checks] == [
+            ("connect", "ok"), ("metadata", "ok"), ("databases", "missing"), ("views", "ok"),
+        ]  # fmt: skip
+        assert checks[2].remedy == "--namespaces 'far=postgres://HOST:5432'"
+        sent, report = pull("tableau", settings)
+        assert {one["x-tableau-auth"] for asked, one in system.asked if "signin" not in asked} == {"a-token"}
+        again, report = pull("tableau", settings, report.cursor)
+        system.answers["GET /api/3.21/sites/site-1/views"]["views"]["view"][0]["usage"]["totalViewCount"] = "13"
+        looked, _ = pull("tableau", settings, report.cursor)
+        system.answers["POST /api/metadata/graphql"]["errors"] = [{"message": "Showing partial results."}]
+        del system.answers["GET /api/3.21/sites/site-1/views"]
+        blind = check("tableau", settings)
+        _, unseen = pull("tableau", settings)
+        del system.answers["POST /api/metadata/graphql"]
+        off = check("tableau", settings)
+    assert edges(sent) == {
+        "workbook/w1/view/s1": ({"shop.mart.orders", "shop.mart.customers"}, {"workbook/w1/view/s1"}),
+        "workbook/w1/view/m-s2": (set(), {"workbook/w1/view/m-s2"}),
+        "workbook/w1/dashboard/d1": ({"workbook/w1/view/s1", "workbook/w1/view/m-s2"}, {"workbook/w1/dashboard/d1"}),
+    }
+    assert fields(sent) == {
+        "workbook/w1/view/s1": {"Country": {"shop.mart.customers#country"}, "Money": {"shop.mart.orders#amount"}}
+    }
+    assert set(placed(sent).values()) == {("ana@example.com", "Finance")}
+    usage = {one["job"]["name"]: one["outputs"][0]["facets"].get("headwater_usage") for one in sent}
+    assert usage["workbook/w1/view/s1"]["status"] == "unread"
+    assert usage["workbook/w1/dashboard/d1"] is None, "it was viewed, and no one knows when"
+    assert again == []
+    (board,) = looked
+    assert board["outputs"][0]["facets"]["headwater_usage"]["status"] == "active"
+    assert board["outputs"][0]["facets"]["headwater_usage"]["reads"] == 13
+    assert any("'far'" in one for one in report.warnings)
+    assert [(one.name, one.state) for one in blind] == [
+        ("connect", "ok"), ("metadata", "missing"), ("databases", "missing"), ("views", "missing"),
+    ]  # fmt: skip
+    assert {"not all was shown to this user: Showing partial results."} < set(unseen.warnings)
+    assert [(one.name, one.state, one.remedy) for one in off][1] == (
+        "metadata", "failed", "turn the Metadata API on: tsm maintenance metadata-services enable",
+    )  # fmt: skip
+
+
 def test_versions_of_a_schema_registry_are_versions_of_topics() -> None:
     settings = {"namespace": "kafka://broker:9092", "user": "reader", "password": "secret"}
     with recorded("schema_registry") as system:

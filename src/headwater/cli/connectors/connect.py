@@ -287,6 +287,14 @@ _COMMANDS = {
         "Superset",
         "--address https://superset.example.com --user headwater --namespaces shop=postgres://db.example.com:5432",
     ),
+    "looker": (
+        "Looker",
+        "--address https://shop.looker.com:19999 --client-id abc123 --namespaces shop_db=postgres://db.example.com:5432",
+    ),
+    "tableau": (
+        "Tableau",
+        "--address https://tableau.example.com --site shop --token-name headwater --namespaces shop=postgres://db.example.com:5432",
+    ),
     "schema_registry": (
         "a schema registry",
         "--address http://registry.example.com:8081 --namespace kafka://broker.example.com:9092",
