@@ -27,6 +27,9 @@ _PARTITION = re.compile(r"^[^/=]+=[^/]*$")
 _DEFAULT_PORTS = {"postgres": 5432, "mysql": 3306, "mssql": 1433, "oracle": 1521, "db2": 50000, "redshift": 5439}
 
 
+# A colon inside of a namespace or a name of a node id that says where they end.
+_COLON = re.compile("%3a", re.IGNORECASE)
+
 # Bytes of UTF-8. A PostgreSQL index row holds at most 2,704 bytes, and some index both a namespace and a name.
 LONGEST = 1200
 
@@ -176,7 +179,7 @@ def suffixes_match(name: str, wanted: str) -> bool:
 def node_id_readings(node_id: str) -> list[DatasetName | JobName]:
     """All readings of a node id: namespaces and names may both contain colons, and only the store knows which one exists.
 
-    `dataset:a:b:c` is (`a`, `b:c`) or (`a:b`, `c`). Empty if it is not the id of a dataset or a job.
+    `dataset:a:b:c` is (`a`, `b:c`) or (`a:b`, `c`); `dataset:a:b%3Ac` is (`a`, `b:c`). Empty if it is not the id of a dataset or a job.
     """
     kind, _, rest = node_id.partition(":")
     make: type[DatasetName] | type[JobName]
@@ -187,4 +190,17 @@ def node_id_readings(node_id: str) -> list[DatasetName | JobName]:
     else:
         return []
     cuts = [i for i, char in enumerate(rest) if char == ":" and 0 < i < len(rest) - 1]
-    return [make(rest[:cut], rest[cut + 1 :]) for cut in cuts]
+    found = [make(rest[:cut], rest[cut + 1 :]) for cut in cuts]
+    if _COLON.search(rest):
+        found += [make(with_colons(rest[:cut]), with_colons(rest[cut + 1 :])) for cut in cuts]
+    return found
+
+
+def with_colons(part: str) -> str:
+    """Return a namespace or a name of a node id with `%3A` read as a colon."""
+    return _COLON.sub(":", part)
+
+
+def distinct_node_id(kind: str, *parts: str) -> str:
+    """Return a node id that can be read in one way: colons of its parts are written `%3A`."""
+    return ":".join((kind, *(part.replace(":", "%3A") for part in parts)))

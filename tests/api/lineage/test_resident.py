@@ -22,7 +22,7 @@ from headwater.answer.marquez import lineage as marquez_lineage
 from headwater.answer.marquez import resident_columns as marquez_resident_columns
 from headwater.answer.marquez import resident_jobs as marquez_resident_jobs
 from headwater.answer.marquez import resident_lineage as marquez_resident
-from headwater.errors import InvalidChange, NotFound
+from headwater.errors import Ambiguous, InvalidChange, NotFound
 from headwater.intake.events.accept import Intake
 from headwater.intake.events.touched import TouchedNodes
 from headwater.intake.people import manual
@@ -435,11 +435,6 @@ BESIDE: dict[str, tuple[str, list[bytes], list[bytes]]] = {
         ],
         [runs(2, "below", [], 3, run_facets=parent(1, "above"))],
     ),
-    "another reading of the name comes to exist": (
-        "dataset:a:b:c",
-        [runs(1, "one", [dataset("b:c", "a")], 1)],
-        [runs(2, "two", [dataset("c", "a:b")], 2)],
-    ),
     "a job gets another below it": (
         "job:test:above",
         [runs(1, "above", ["t"], 1)],
@@ -466,6 +461,24 @@ def test_an_event_changes_what_is_beside_it(
             await intake.accept_each([body])
             assert await compared(graph, database, question)
         assert await reference(database, question) != was, "the case shows nothing"
+
+    run(live())
+
+
+def test_an_id_that_another_node_comes_to_have_is_refused(
+    database: Database, run: Any, graph: ResidentGraph, touched: TouchedNodes
+) -> None:
+    question = lineage.Question("dataset:a:b:c", depth=20)
+
+    async def live() -> None:
+        intake = Intake(database, touched=touched)
+        await intake.accept_each([runs(1, "one", [dataset("b:c", "a")], 1)])
+        assert await compared(graph, database, question)
+        await intake.accept_each([runs(2, "two", [dataset("c", "a:b")], 2)])
+        with pytest.raises(Ambiguous):
+            await resident_lineage.lineage(graph, question)
+        for own in ("dataset:a:b%3Ac", "dataset:a%3Ab:c"):
+            await compared(graph, database, lineage.Question(own, depth=20))
 
     run(live())
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 import msgspec
 
 from headwater.answer.search.search import kind_of, near
-from headwater.errors import InvalidQuestion, NotFound
+from headwater.errors import Ambiguous, InvalidQuestion, NotFound
 from headwater.model import version
 from headwater.model.dbt_jobs import names_by_relation
 from headwater.model.identity import Identity
-from headwater.model.names import DatasetName, JobName, node_id_readings, short, suffixes_match
+from headwater.model.names import DatasetName, JobName, distinct_node_id, node_id_readings, short, suffixes_match
 from headwater.store.database import Connection, Database
 from headwater.store.events import server_state
 from headwater.store.lineage import names
@@ -48,7 +48,10 @@ def _search_hit(hit: Hit | Candidate) -> SearchHit:
 
 
 async def node_row(connection: Connection, node_id: str) -> NodeRow:
-    """The dataset or job with this node id, whichever way its colons are read, by any of its names. Raises NotFound."""
+    """The dataset or job with this node id, whichever way its colons are read, by any of its names.
+
+    Raises NotFound, and Ambiguous if two that exist have this id (namespace `a` and name `b:c`, namespace `a:b` and name `c`).
+    """
     readings = node_id_readings(node_id)
     rows = await node_store.by_ids(connection, {_id(reading, _SPELLINGS) for reading in readings})
     if not rows:
@@ -64,10 +67,16 @@ async def node_row(connection: Connection, node_id: str) -> NodeRow:
         rows = await node_store.by_ids(connection, by_node)
     if not rows:
         raise NotFound(f"{node_id!r} is not known", node=node_id)
-    # Two readings of one id can both exist (namespace `a` name `b:c`, namespace `a:b` name `c`); the longer namespace is the likelier.
-    row = max(rows.values(), key=lambda row: (len(row.namespace), row.name))
-    canonical = await names.canonical(connection, [row.id]) if row.type == "DATASET" else {}
-    return (await node_store.by_ids(connection, [canonical[row.id]]))[canonical[row.id]] if canonical else row
+    canonical = await names.canonical(connection, [row.id for row in rows.values() if row.type == "DATASET"])
+    if len({canonical.get(id_, id_) for id_ in rows}) > 1:
+        ids = sorted(distinct_node_id(row.type.lower(), row.namespace, row.name) for row in rows.values())
+        raise Ambiguous(
+            f"{node_id!r} is the id of {len(ids)} nodes, whose names differ in where the namespace ends; ask with one of {', '.join(ids)}",
+            candidates=ids,
+        )
+    row = next(iter(rows.values()))
+    standing = canonical.get(row.id, row.id)
+    return row if standing == row.id else (await node_store.by_ids(connection, [standing]))[standing]
 
 
 async def parents_of_jobs(connection: Connection, node_ids: Iterable[str]) -> dict[str, str]:

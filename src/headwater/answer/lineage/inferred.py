@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from headwater.graph.explicit import feeds
 from headwater.model import facets as known
 from headwater.model.lineage import ColumnEdge, Origin, Transformation
 from headwater.model.names import DatasetName
@@ -72,10 +73,17 @@ async def column_edges(
     connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.UUID]], moment: Moment
 ) -> list[ColumnEdge]:
     """Return the column edges of these (job, target): those that are reported or drawn, and for each column that no report is about, those of the
-    job's SQL. A job with explicit lineage for a target has named all its inputs, so its SQL is not read for it.
+    job's SQL. A job with explicit lineage for a target has named all its inputs, so its SQL is not read for it, and column lineage from a dataset
+    that its entries leave out is none.
     """
     reported = await edge_store.reported_columns(connection, pairs, moment)
-    return [*reported.edges, *await _unreported_edges(connection, pairs, reported, moment)]
+    found = [*reported.edges, *await _unreported_edges(connection, pairs, reported, moment)]
+    allowed = await edge_store.explicit_pairs(connection, {edge.job for edge in found}, moment)
+    return [
+        edge
+        for edge in found
+        if edge.job not in allowed or feeds(allowed[edge.job], edge.job, edge.source, edge.target)
+    ]
 
 
 async def sql_edges(

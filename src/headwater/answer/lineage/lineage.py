@@ -264,16 +264,7 @@ async def _columns(walk: Walk) -> list[ColumnEdge]:
     pairs = {(edge.job, edge.dataset) for edge in walk.edges.values() if edge.direction == "out"}
     pairs |= {(edge.job, edge.job) for edge in walk.edges.values()}
     found = await inferred.column_edges(walk.connection, pairs, walk.moment)
-    explicit = {edge.job for edge in walk.edges.values() if edge.explicit}
-    allowed = await edge_store.explicit_pairs(walk.connection, explicit, walk.moment)
-    return [
-        edge
-        for edge in found
-        if edge.source in walk.hops
-        and edge.target in walk.hops
-        # A dataset may be in the answer by another way than through a job whose explicit lineage leaves it out.
-        and (edge.job not in allowed or feeds(allowed[edge.job], edge.job, edge.source, edge.target))
-    ]
+    return [edge for edge in found if edge.source in walk.hops and edge.target in walk.hops]
 
 
 async def _column(connection: Connection, row: NodeRow, field: str, columns: Iterable[ColumnEdge]) -> str:

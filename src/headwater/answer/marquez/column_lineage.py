@@ -15,7 +15,7 @@ from headwater.answer.marquez import columns, jobs, neighbours, node_ids, shapes
 from headwater.answer.marquez.columns import FieldKey, Inputs, P
 from headwater.answer.marquez.node_ids import NodeId
 from headwater.answer.marquez.runs import first_version
-from headwater.errors import InvalidQuestion, NotFound
+from headwater.errors import Ambiguous, InvalidQuestion, NotFound
 from headwater.model.lineage import ColumnEdge, Transformation
 from headwater.store.database import Connection, Database
 from headwater.store.history import datasets as dataset_store
@@ -46,7 +46,10 @@ async def get(database: Database, node_id: str, depth: int, with_downstream: boo
         whole = {id_ for id_, sets in evidence.sets.items() if any("" in one.feeds for one in sets)}
         fields = await _fields(connection, datasets.keys() | whole, moment)
         graph = columns.FieldGraph(evidence, {id_: told.keys() for id_, told in fields.items()})
-        edges = walk_fields(graph, root_fields(graph, datasets, field, fields), depth, with_downstream)
+        roots = root_fields(graph, datasets, field, fields)
+        if field and len(roots) > 1:
+            raise await _ambiguous(connection, node, {(graph.datasets[number], name) for number, name in roots})
+        edges = walk_fields(graph, roots, depth, with_downstream)
         return await _graph(connection, graph, edges, moment, versioned=node.version is not None)
 
 
@@ -149,16 +152,28 @@ def root_fields(
             raise NotFound("Could not find node")
         numbers = [graph.number(id_) for id_ in datasets]
         return [(number, name) for number in numbers for name in graph.fields(number)]
-    for id_, names in datasets.items():
-        number = graph.number(id_)
-        for name in names:
-            if name in fields.get(id_, {}) or name in graph.fields(number) or graph.outputs((number, name)):
-                return [(number, name)]
+    found = [
+        (graph.number(id_), name)
+        for id_, names in datasets.items()
+        for name in names
+        if name in fields.get(id_, {})
+        or name in graph.fields(graph.number(id_))
+        or graph.outputs((graph.number(id_), name))
+    ]
+    if found:
+        return found
     for id_, names in datasets.items():
         if id_ not in fields:
             # Its columns are unknown: the requested one may be among them.
             return [(graph.number(id_), next(iter(names)))]
     raise NotFound("Could not find node")
+
+
+async def _ambiguous(connection: Connection, node: NodeId, meant: set[tuple[uuid.UUID, str]]) -> Ambiguous:
+    readings = await node_ids.fields_of(connection, node)
+    return node_ids.ambiguous(
+        node, [(row.namespace, row.name, name) for row, name in readings if (row.id, name) in meant]
+    )
 
 
 async def _graph(

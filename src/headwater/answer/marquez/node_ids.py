@@ -6,14 +6,18 @@ as such and stand in no graph.
 
 import re
 import uuid
+from collections.abc import Iterable
+from typing import TypeVar, cast
 
 import msgspec
 
 from headwater.answer.marquez import naming
-from headwater.errors import NotFound
+from headwater.errors import Ambiguous, NotFound
+from headwater.model.names import distinct_node_id, with_colons
 from headwater.store.database import Connection
 from headwater.store.marquez.marquez import DatasetRow, JobRow
 
+Name = TypeVar("Name", bound=tuple[str, ...])
 _KINDS = ("dataset", "datasetField", "job", "run")
 _VERSION = re.compile(r"#([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$")
 # In an id with more colons than twice this, only the first and the last so many are tried as borders.
@@ -42,8 +46,8 @@ def parsed(text: str) -> NodeId:
 
 
 async def dataset_or_job(connection: Connection, node: NodeId) -> DatasetRow | JobRow:
-    """Resolve a `dataset:` or `job:` id. Of two readings that exist, the one with the longer namespace is taken. Raises NotFound."""
-    names = [(node.rest[:cut], node.rest[cut + 1 :]) for cut in _cuts(node.rest)]
+    """Resolve a `dataset:` or `job:` id. Raises NotFound, and Ambiguous if two readings exist."""
+    names = _with_colons([(node.rest[:cut], node.rest[cut + 1 :]) for cut in _cuts(node.rest)])
     found: dict[tuple[str, str], DatasetRow] | dict[tuple[str, str], JobRow]
     if node.kind == "job":
         found = await naming.jobs_of(connection, names)
@@ -51,7 +55,24 @@ async def dataset_or_job(connection: Connection, node: NodeId) -> DatasetRow | J
         found = await naming.datasets_of(connection, names)
     if not found:
         raise NotFound(f"{node.kind.capitalize()} '{node.rest}' not found.")
-    return found[max(found, key=lambda name: (len(name[0]), name))]
+    by_id: dict[uuid.UUID, DatasetRow | JobRow] = {row.id: row for row in found.values()}
+    if len(by_id) > 1:
+        raise ambiguous(node, found)
+    return next(iter(by_id.values()))
+
+
+def _with_colons(names: list[Name]) -> list[Name]:
+    """Return these names, and those with `%3A` read as a colon."""
+    read = [cast("Name", tuple(with_colons(part) for part in name)) for name in names]
+    return list(dict.fromkeys((*names, *read)))
+
+
+def ambiguous(node: NodeId, names: Iterable[tuple[str, ...]]) -> Ambiguous:
+    ids = sorted(distinct_node_id(node.kind, *name) for name in names)
+    return Ambiguous(
+        f"Node '{node.text}' could be any of {len(ids)}: its colons can be read in several ways. Ask with one of {', '.join(ids)}.",
+        candidates=ids,
+    )
 
 
 async def fields_of(connection: Connection, node: NodeId) -> list[tuple[DatasetRow, str]]:
@@ -62,6 +83,10 @@ async def fields_of(connection: Connection, node: NodeId) -> list[tuple[DatasetR
         for last in cuts
         for first in cuts
         if first < last - 1
+    ]
+    readings = [
+        ((namespace, name), field)
+        for namespace, name, field in _with_colons([(*name, field) for name, field in readings])
     ]
     found = await naming.datasets_of(connection, {name for name, _ in readings})
     known = [(name, field) for name, field in readings if name in found]

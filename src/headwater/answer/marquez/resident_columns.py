@@ -171,6 +171,9 @@ class _ColumnsFace:
         types = {spot.id: _place_of(spot).types for spot in roots}
         schemas = {id_: fields for id_, fields in types.items() if fields is not None}
         first = column_lineage.root_fields(held, start.datasets, start.field, schemas)
+        if start.field and len(first) > 1:
+            # The id of two columns: the database's answer refuses it.
+            raise Unanswerable
         edges = column_lineage.walk_fields(held, first, self.depth, self.with_downstream)
         keys = {key for key, inputs in edges.items() if inputs}.union(*edges.values())
         spots = {spot for spot, _ in keys}

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import msgspec
 
-from headwater.errors import InvalidChange, NotFound
+from headwater.errors import Ambiguous, InvalidChange, NotFound
 from headwater.model import facets as known
 from headwater.model import tags, version
 from headwater.model.identity import Identity
@@ -29,7 +29,7 @@ from headwater.model.manual import (
     Unlink,
     Untag,
 )
-from headwater.model.names import DatasetName, JobName, node_id_readings
+from headwater.model.names import DatasetName, JobName, distinct_node_id, node_id_readings
 from headwater.store.database import Connection
 from headwater.store.history import facets as facet_store
 from headwater.store.lineage import names, nodes
@@ -172,7 +172,10 @@ async def _direction(connection: Connection, one: Target, two: Target) -> tuple[
 
 
 async def of_node_id(connection: Connection, node_id: str, identity: Identity) -> Target:
-    """The target of a node id: the reading of its colons that exists; if none does, the one with the longest namespace."""
+    """The target of a node id: the reading of its colons that exists; if none does, the one with the longest namespace.
+
+    Raises Ambiguous if several exist.
+    """
     readings = node_id_readings(node_id)
     if not readings:
         raise InvalidChange(
@@ -181,6 +184,10 @@ async def of_node_id(connection: Connection, node_id: str, identity: Identity) -
         )
     ids = {_id(reading, identity): reading for reading in readings}
     rows = await nodes.by_ids(connection, ids.keys())
+    if len(rows) > 1:
+        kind = node_id.partition(":")[0]
+        own = sorted(distinct_node_id(kind, ids[id_].namespace, ids[id_].name) for id_ in rows)
+        raise Ambiguous(f"{node_id!r} is the id of {len(own)} nodes; name one of {', '.join(own)}", candidates=own)
     best = max([ids[id_] for id_ in rows] or readings, key=lambda name: len(name.namespace))
     return Target("dataset" if isinstance(best, DatasetName) else "job", best.name, best.namespace)
 
