@@ -60,22 +60,10 @@ def judge(
 
     `tables`: all that the job touches, with their columns as they are; `changed`: that of them that changes.
     """
-    from headwater.columns.catalog import Catalog
-
-    def read(columns: Sequence[str]) -> list[Any]:
-        known = {
-            parts: columns if table.id == changed.id else table.columns for table in tables for parts in table.parts
-        }
-        catalog = Catalog({parts: some for parts, some in known.items() if some}, "")
-        try:
-            return list(sql_engine().analyse(query, dialect, catalog.of(dialect)))
-        except ValueError:
-            return list(sql_engine().analyse(query, "", catalog))
-
-    before = read(changed.columns)
+    before = _read(query, dialect, tables, changed, changed.columns)
     columns = after_edits(changed.columns, edits)
     # Other values leave the columns as they are: most texts of an answer are read once.
-    after = before if columns == tuple(changed.columns) else read(columns)
+    after = before if columns == tuple(changed.columns) else _read(query, dialect, tables, changed, columns)
     found = Verdict()
     standing = frozenset(name.lower() for name in columns)
     readings = [_Reading(old, new, dialect, tables, changed, standing) for old, new in zip(before, after, strict=False)]
@@ -85,6 +73,18 @@ def judge(
         for edit in edits:
             found = found.worst(reading.verdict(edit))
     return found
+
+
+def _read(query: str, dialect: str, tables: Sequence[JobTable], changed: JobTable, columns: Sequence[str]) -> list[Any]:
+    """The statements of a text, of which `changed` has `columns`."""
+    from headwater.columns.catalog import Catalog
+
+    known = {parts: columns if table.id == changed.id else table.columns for table in tables for parts in table.parts}
+    catalog = Catalog({parts: some for parts, some in known.items() if some}, "")
+    try:
+        return list(sql_engine().analyse(query, dialect, catalog.of(dialect)))
+    except ValueError:
+        return list(sql_engine().analyse(query, "", catalog))
 
 
 def sql_statements(query: str, dialect: str) -> list[Any]:
@@ -229,9 +229,9 @@ class _Reading:
     def _of_column(self, edit: Edit) -> Verdict:
         column, used = edit.column.lower(), (edit.column,)
         kinds, written = self._uses(self.old, column), self._writes(self.old, column)
-        if self._returns(column):
+        if returned := self._returns(column):
             if edit.action in {"drop_column", "rename_column"}:
-                return self._effect(BREAKS, f"it returns {edit.column}", used)
+                return self._effect(BREAKS, returned.reason, used, certain=returned.certain)
             kinds = (kinds or 0) | _IDENTITY
         if kinds is None and not written:
             return self._doubted(column, used)
@@ -361,10 +361,17 @@ class _Reading:
     def _is_combined(self) -> bool:
         return self._star() and _SET_OPERATION.search(self.old.text) is not None
 
-    def _returns(self, column: str) -> bool:
-        """Return whether the statement writes the table and its RETURNING names the column. The reading has no result of a write."""
+    def _returns(self, column: str) -> Verdict | None:
+        """The use that the RETURNING of a write of the table makes of the column. A reading has a write's result only within WITH."""
         if not any(map(self._is_changed, self.old.writes)) or "returning" not in self.old.text.lower():
-            return False
-        from headwater.columns.shape.words import returns, words
-
-        return returns(words(self.old.text, self.dialect), column)
+            return None
+        text = "WITH returned AS (" + self.old.text.rstrip(" ;") + "\n) SELECT * FROM returned"
+        read = _read(text, self.dialect, self.tables, self.changed, self.changed.columns)
+        if len(read) != 1 or read[0].level in {"nothing", "tables"}:
+            return Verdict(BREAKS, f"its RETURNING could not be read, and may name {column}", certain=False)
+        results = msgspec.structs.replace(read[0], flows=tuple(flow for flow in read[0].flows if flow.target is None))
+        if self._uses(results, column) is not None:
+            return Verdict(BREAKS, f"it returns {column}")
+        if any(one.name.split(".")[-1].lower() == column for one in read[0].unresolved):
+            return Verdict(BREAKS, f"it may return {column}", certain=False)
+        return None

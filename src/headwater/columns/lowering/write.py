@@ -118,13 +118,28 @@ def multiple(context: Context, node: Any) -> form.Form:
 
 
 def returned(context: Context, node: Any) -> form.Query:
-    """Return the query that RETURNING makes; it has no outputs when there is no such clause."""
+    """Return the query that RETURNING makes, of the changed table and of those of FROM and USING; it has no outputs when there is no such clause."""
     returning = node.args.get("returning")
     if returning is None:
         return form.Select([])
     where = node.this.this if isinstance(node.this, exp.Schema) else node.this
     items = sources(context, where) if isinstance(where, exp.Table) else []
-    return form.Select(projections(context, returning.expressions), items)
+    beside = node.args.get("using") or []
+    for one in beside if isinstance(beside, list) else [beside]:
+        items += sources(context, one)
+    if (clause := node.args.get("from_")) is not None:
+        items += sources(context, clause.this)
+    outputs = returning.expressions
+    if isinstance(where, exp.Table) and not {"old", "new"} & {one.alias.lower() for one in items}:
+        outputs = [one.transform(_own_row, where.alias_or_name) for one in outputs]
+    return form.Select(projections(context, outputs), items)
+
+
+def _own_row(node: Any, name: str) -> Any:
+    """A column of OLD or NEW as one of the changed table."""
+    if isinstance(node, exp.Column) and node.table.lower() in {"old", "new"} and not node.args.get("db"):
+        return exp.column(node.this, table=name)
+    return node
 
 
 def copy(context: Context, node: Any) -> form.Form:

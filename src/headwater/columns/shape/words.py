@@ -118,13 +118,6 @@ def groups_by_key(given: tuple[Word, ...]) -> bool:
     )
 
 
-def returns(given: tuple[Word, ...], column: str) -> bool:
-    """Return whether the RETURNING of a write names a column."""
-    texts = [text.lower() for _, text in given]
-    after = texts[texts.index("returning") + 1 :] if "returning" in texts else []
-    return any(text == column.lower() and (not at or after[at - 1] != "as") for at, text in enumerate(after))
-
-
 def cast_types(item: tuple[Word, ...]) -> tuple[str, ...]:
     """Return the types that an item casts to, in order."""
     found = []

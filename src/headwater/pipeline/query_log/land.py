@@ -20,6 +20,7 @@ from headwater.pipeline.query_log.sources.rows import (
     NO_HISTORY,
     NO_IDENTITY,
     NO_TIME,
+    OTHER_LANGUAGE,
     SKIPPED,
     UNFINISHED,
     Rows,
@@ -37,7 +38,18 @@ LONGEST: Final = 1 << 20
 TOO_LARGE: Final = "too_large"
 UNREADABLE_TEXT: Final = "unreadable_text"
 FUTURE: Final = "future"
-CODES: Final = (SKIPPED, BAD_ROW, NO_IDENTITY, NO_TIME, UNFINISHED, NO_HISTORY, FUTURE, TOO_LARGE, UNREADABLE_TEXT)
+CODES: Final = (
+    SKIPPED,
+    BAD_ROW,
+    NO_IDENTITY,
+    NO_TIME,
+    UNFINISHED,
+    NO_HISTORY,
+    OTHER_LANGUAGE,
+    FUTURE,
+    TOO_LARGE,
+    UNREADABLE_TEXT,
+)
 """Every reason for which a record is no execution, or one without its text."""
 AHEAD: Final = dt.timedelta(days=1)
 """The furthest that a clock may be ahead: a time without its zone is hours off, and no more."""

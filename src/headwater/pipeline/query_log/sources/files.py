@@ -238,13 +238,15 @@ def _parquet(spark: SparkSession, files: Sequence[LogFile], wanted: Wanted) -> R
 
 
 def _lines(spark: SparkSession, files: Sequence[LogFile], wanted: Wanted) -> DataFrame:
-    """Records of text. A file is read whole, so it has to be smaller than a gigabyte."""
+    """Records of text. A file is read whole, so it has to be smaller than a gigabyte. `unread`: the file ends before the record's line does."""
     raw = spark.read.text([literal(file.path) for file in files], wholetext=True)
     whole_text = raw.select(F.make_valid_utf8("value").alias("whole"), _file())
-    records = whole_text.select("file", F.posexplode(F.split("whole", wanted.lines)).alias("place", "record"))
+    parts = whole_text.select("file", F.split("whole", wanted.lines).alias("parts"))
+    records = parts.select("file", F.size("parts").alias("count"), F.posexplode("parts").alias("place", "record"))
     own = {"text": F.rtrim(F.col("record"), F.lit("\r\n ")), "session_line_num": F.col("place").cast("bigint")}
     picked = [own.get(field.name, F.lit(None)).cast(field.type).alias(field.name) for field in wanted.fields]
-    return records.where(F.length(F.trim("record")) > 0).select(*picked, "file", "record", F.lit(False).alias("unread"))
+    is_cut = (F.col("place") == F.col("count") - 1) & ~F.col("record").endswith("\n")
+    return records.where(F.length(F.trim("record")) > 0).select(*picked, "file", "record", is_cut.alias("unread"))
 
 
 def _csv(spark: SparkSession, heads: dict[LogFile, str], wanted: Wanted) -> list[DataFrame]:
@@ -269,11 +271,13 @@ def _csv(spark: SparkSession, heads: dict[LogFile, str], wanted: Wanted) -> list
             .csv(paths)
         )
         named = {name.strip().lower(): at for at, name in reversed(list(enumerate(header)))}
+        # A file that ends within quotes has a value that ends anywhere.
+        is_whole = F.expr(f"{_UNREAD} is null or mod(length(regexp_replace({_UNREAD}, '[^\"]', '')), 2) = 0")
         picked = []
         for field in wanted.fields:
             cells = [f"c{named[name.lower()]}" for name in field.names() if name.lower() in named]
             said = [_read(f"if({cell} in ('', {_NULL}), null, {cell})", StringType(), field) for cell in cells]
-            picked.append(_field_column(said, field).alias(field.name))
+            picked.append(F.when(is_whole, _field_column(said, field)).alias(field.name))
         record = F.coalesce(
             F.col(_UNREAD),
             F.to_json(F.struct(*(F.col(f"c{at}").alias(name or f"_{at}") for at, name in enumerate(_apart(header))))),

@@ -1,5 +1,5 @@
 """PostgreSQL: the server's log as csvlog, jsonlog or text (`postgres_text`), by log_statement, log_duration, log_min_duration_statement,
-auto_explain, or several of them.
+auto_explain, or several of them, in the languages of `postgres_words`.
 
 Several lines of a session may report one execution: its beginning, its plan, its end or its error. They are put together in the order of the
 session's lines; `postgres_lines` knows what one line says. A statement inside a function that auto_explain logged is an execution of its own,
@@ -20,7 +20,19 @@ from pyspark.sql.window import WindowSpec
 from headwater.pipeline.query_log.sources import files, postgres_text
 from headwater.pipeline.query_log.sources import postgres_lines as lines
 from headwater.pipeline.query_log.sources.fields import TEXT, WHOLE, Export, Field, from_micros, labelled, text
-from headwater.pipeline.query_log.sources.rows import BAD_ROW, NO_IDENTITY, NO_TIME, SKIPPED, Case, Rows, landed, named
+from headwater.pipeline.query_log.sources.postgres_words import QUERY_CANCELED, unknown_language
+from headwater.pipeline.query_log.sources.rows import (
+    BAD_ROW,
+    NO_IDENTITY,
+    NO_TIME,
+    OTHER_LANGUAGE,
+    SKIPPED,
+    UNFINISHED,
+    Case,
+    Rows,
+    landed,
+    named,
+)
 
 NAME: Final = "postgres"
 
@@ -52,7 +64,7 @@ HEADLESS: Final = tuple(
     "application_name backend_type leader_pid query_id".split()
 )
 
-_QUERY_CANCELED: Final = "57014"
+_FOREIGN: Final = "its words are of a language that is not read: set lc_messages = 'C'"
 
 
 def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Rows:
@@ -61,11 +73,12 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
     space = named(namespace, "PostgreSQL", "postgres://db.example:5432")
     wanted = files.Wanted(NAME, (*FIELDS, *postgres_text.FIELDS), EXPORTS, HEADLESS, postgres_text.BEGINS_RECORD)
     raw = files.read(spark, paths, wanted).rows
-    texts = raw if _is_csvlog(paths) else postgres_text.as_csvlog(raw)
+    texts = postgres_text.in_english(raw if _is_csvlog(paths) else postgres_text.as_csvlog(raw))
     said = texts.withColumn("at", lines.at()).withColumn("duration_us", lines.duration_us())
     said = said.withColumn("body", lines.body()).withColumn("kind", lines.kind())
     # A line with fewer columns than the newest version writes is marked, and is right all the same.
-    sound = F.col("session_id").isNotNull() & F.col("session_line_num").isNotNull() & F.col("at").isNotNull()
+    is_cut = F.col("unread") & F.col("text").isNotNull() & F.col("error_severity").isNotNull()
+    sound = ~is_cut & F.col("session_id").isNotNull() & F.col("session_line_num").isNotNull() & F.col("at").isNotNull()
     broken = F.col("unread") & (~sound | F.col("text").isNotNull()) & F.col("kind").isNull()
     bad = said.where(F.col("kind").isNull() | ~sound)
     kept = said.where(F.col("kind").isNotNull() & sound)
@@ -75,6 +88,8 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
         "state": F.lit("failed"),
     }
     cases = (
+        Case(is_cut, UNFINISHED, "the file ends within the line; the next export has the whole of it"),
+        Case(F.col("kind").isNull() & _is_foreign(), OTHER_LANGUAGE, _FOREIGN),
         Case(F.col("kind").isNull() & ~broken, SKIPPED, "the line tells of no execution of its own"),
         Case(broken, BAD_ROW, "the record is not of its file's format"),
         Case(F.col("at").isNull() & F.col("text").isNotNull(), NO_TIME, postgres_text.why_untimed()),
@@ -91,6 +106,12 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
 def _is_csvlog(paths: Sequence[str]) -> bool:
     """Return whether every path is a CSV file, which has the columns as they are."""
     return all(re.search(r"\.csv(\.\w+)?$", path) for path in paths)
+
+
+def _is_foreign() -> Column:
+    """Return whether the words of the line are of no language that is known: a duration, or a line of text with another severity."""
+    severed = F.col("text").isNotNull() & F.col("error_severity").isNull() & text(F.col("message")).isNotNull()
+    return severed | unknown_language(F.col("message"))
 
 
 def _executions(said: DataFrame) -> DataFrame:
@@ -207,7 +228,7 @@ def _rows(frame: DataFrame, namespace: str) -> Rows:
         "user": text(F.col("user_name")),
         "application": text(F.col("application_name")),
         "tags": labelled(postgres_query_id=F.nullif(text(F.col("query_id")), F.lit("0"))),
-        "state": F.when(_true(failing == _QUERY_CANCELED), "cancelled").when(failed, "failed").otherwise("succeeded"),
+        "state": F.when(_true(failing == QUERY_CANCELED), "cancelled").when(failed, "failed").otherwise("succeeded"),
         "error": F.when(kind == lines.ERROR, F.col("message")).when(end["kind"] == lines.ERROR, end["message"]),
         # A statement inside a function has the tag of the statement around it.
         "statement_kind": F.when(

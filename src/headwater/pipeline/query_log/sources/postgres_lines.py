@@ -9,7 +9,7 @@
     ERROR: … with the statement        error
 
 Every other line says nothing of an execution: connections, checkpoints, the parse and bind steps, further rows fetched from a portal. Messages are
-known by their English words, so `lc_messages` has to be English.
+known by their English words, which `postgres_words` puts in place of others.
 """
 
 from typing import Final

@@ -24,6 +24,7 @@ NO_TIME: Final = "no_time"
 NO_IDENTITY: Final = "no_identity"
 UNFINISHED: Final = "unfinished"
 NO_HISTORY: Final = "no_history"
+OTHER_LANGUAGE: Final = "other_language"
 SKIPPED: Final = "skipped"
 """A record that is of its format and tells of no execution: it is counted, and not kept."""
 
