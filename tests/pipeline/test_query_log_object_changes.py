@@ -4,6 +4,7 @@ import datetime as dt
 import json
 import re
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +63,14 @@ def days(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Tol
             with psycopg.connect(
                 server.url, user=case["as"], autocommit=True, options=options, application_name=f"n{number}"
             ) as connection:
-                connection.execute(case["sql"])
+                for text in [case["sql"]] if isinstance(case["sql"], str) else case["sql"]:
+                    with suppress(psycopg.errors.DivisionByZero):
+                        connection.execute(text)
         with psycopg.connect(server.url, autocommit=True) as connection:
             rows = connection.execute("select number, tag, kind, object from public.truth order by place").fetchall()
-        # A view that is replaced is two commands to the triggers.
+        # A view that is replaced is two commands to the triggers, and a table LIKE another is made and altered.
         truth = list(dict.fromkeys(normal for row in rows if (normal := seen(*row))))
+        truth = [one for one in truth if one[1] != "altered" or (one[0], "created", one[2]) not in truth]
     finally:
         server.stop()
     store = folder / "store"
@@ -95,7 +99,7 @@ def seen(number: int, tag: str, kind: str, identity: str) -> Told | None:
     """A row of the triggers as a change of an object. What dbt does to build a model anew is one creation of the model."""
     name = identity.replace('"', "")
     if kind == "table column":
-        name = name.rpartition(".")[0]
+        name = re.sub(r'\.("(?:[^"]|"")*"|[^."]+)$', "", identity).replace('"', "")
         return (number, "altered", name) if tag != "DROP" else None
     if kind not in KINDS or tag == "REFRESH MATERIALIZED VIEW" or name.startswith(("public.", "pg_temp.")):
         return None
@@ -125,7 +129,8 @@ def changes_of(logs: dict[str, list[Change]]) -> Counter[tuple[str, str]]:
 
 def test_every_change_is_found_once_and_nothing_else(days: tuple[list[Told], dict[str, list[Change]]]) -> None:
     truth, logs = days
-    hidden = {number for number, case in enumerate(CASES) if case.get("hidden")}
+    # An ALTER that does nothing (IF EXISTS) is a command to the triggers, and no change.
+    hidden = {number for number, case in enumerate(CASES) if case.get("hidden") or case.get("idle")}
     known = Counter(
         (what, name)
         for number, what, name in truth

@@ -6,8 +6,9 @@ change of a schema that no statement explains has no author that is known: a fun
 
 import datetime as dt
 import itertools
+import re
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -25,6 +26,7 @@ from headwater.store.history import facets as facet_store
 _MOST_NAMES: Final = 20
 # A pipeline reports the schema that a statement made some time after it.
 _EXPLAINED: Final = dt.timedelta(days=1)
+_IF_TABLE_EXISTS: Final = re.compile(r"(?is)^\s*alter\s+(?:foreign\s+|materialized\s+)?(?:table|view)\s+if\s+exists\b")
 _COLUMNS: Final = {"added": "add", "dropped_column": "drop", "renamed_column": "rename", "retyped": "retype"}
 
 
@@ -200,28 +202,26 @@ def fold_changes(
 ) -> tuple[list[Change], Change | None]:
     """Return the changes of one name before `until`, in order, and the renaming or swap that gave it the name, if its life began so.
 
-    What a name was before a swap is the other object's. A conditional statement changed nothing where the object was (CREATE) or was not (DROP) there
-    already. What was there before a renaming or a creation belongs to another object of that name. `used_from`: when a statement first read or wrote
-    it: it may be older than the log.
+    What a name was before a swap is the other object's. A conditional statement changed nothing where the object was (CREATE) or was not (DROP, ALTER
+    TABLE IF EXISTS) there already, or its column was as it says. What was there before a renaming or a creation belongs to another object of that
+    name. `used_from`: when a statement first read or wrote it: it may be older than the log.
     """
     found: list[Change] = []
     exists: bool | None = None
+    columns: dict[str, bool] = {}
     origin: Change | None = None
     for one in sorted(items, key=lambda one: one.first_at):
         if one.first_at >= until:
             break
+        if one.conditional and _does_nothing(one, exists, columns, used_from):
+            continue
         if one.action == "created":
-            if one.conditional and exists:
-                continue
             replaces = exists is True or one.executions > 1
             change = _change(name, one, "replaced" if replaces and exists else "created")
             if not replaces or exists is False:
                 origin = None
-            exists = True
+            exists, columns = True, {}
         elif one.action == "dropped":
-            was_there = exists if exists is not None else used_from is not None and used_from < one.first_at
-            if one.conditional and not was_there:
-                continue
             change, exists = _change(name, one, "dropped", before=name), False
         elif one.action == "renamed_from":
             change, exists = _change(name, one, "renamed", before=one.other, after=name), True
@@ -235,10 +235,30 @@ def fold_changes(
             found, origin = [], change
         elif one.action in _COLUMNS:
             change = _of_column(name, one)
+            columns |= _columns_after(one)
         else:
             change = _change(name, one, "altered")
         found.append(change)
     return found, origin
+
+
+def _does_nothing(
+    one: ObjectChange, exists: bool | None, columns: Mapping[str, bool], used_from: dt.datetime | None
+) -> bool:
+    """Return whether a conditional statement met the object as it would have it. `columns`: those that were added (true) or dropped before."""
+    if one.action == "created":
+        return exists is True
+    was_there = exists if exists is not None else used_from is not None and used_from < one.first_at
+    if one.action == "dropped" or _IF_TABLE_EXISTS.match(one.statement or ""):
+        return not was_there
+    there = columns.get((one.column or "").lower())
+    return (one.action == "added" and there is True) or (one.action == "dropped_column" and there is False)
+
+
+def _columns_after(one: ObjectChange) -> dict[str, bool]:
+    """The columns that are there, or gone, after a change of one."""
+    after = {(one.column or "").lower(): one.action in {"added", "retyped"}}
+    return after | ({one.to.lower(): True} if one.action == "renamed_column" and one.to else {})
 
 
 def _change(

@@ -365,7 +365,7 @@ class _Reading:
         """The use that the RETURNING of a write of the table makes of the column. A reading has a write's result only within WITH."""
         if not any(map(self._is_changed, self.old.writes)) or "returning" not in self.old.text.lower():
             return None
-        text = "WITH returned AS (" + self.old.text.rstrip(" ;") + "\n) SELECT * FROM returned"
+        text = self.old.text.rstrip(" ;").join(("WITH returned AS (", "\n) SELECT * FROM returned"))
         read = _read(text, self.dialect, self.tables, self.changed, self.changed.columns)
         if len(read) != 1 or read[0].level in {"nothing", "tables"}:
             return Verdict(BREAKS, f"its RETURNING could not be read, and may name {column}", certain=False)

@@ -65,5 +65,5 @@ def source_tables(executions: DataFrame) -> DataFrame:
 
 
 def exact_sum(name: str) -> Column:
-    """The sum of a column of doubles, the same in any order of the rows: to nine places, null where a value does not fit."""
-    return F.try_sum(F.col(name).try_cast("decimal(28,9)")).try_cast("double")
+    """The sum of a column of doubles, the same in any order of the rows: to eighteen places, null where a value does not fit."""
+    return F.try_sum(F.col(name).try_cast("decimal(38,18)")).try_cast("double")

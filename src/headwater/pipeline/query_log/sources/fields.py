@@ -132,7 +132,8 @@ def value(column: Column, actual: DataType, wanted: DataType) -> Column:  # noqa
     if isinstance(wanted, MapType):
         return _as_map(column, actual, wanted)
     if isinstance(wanted, LongType):
-        return F.coalesce(column.try_cast("bigint"), column.try_cast("double").try_cast("bigint"))
+        exact = column.try_cast("decimal(38,9)").try_cast("bigint")
+        return F.coalesce(column.try_cast("bigint"), exact, column.try_cast("double").try_cast("bigint"))
     if isinstance(wanted, DoubleType | BooleanType | DecimalType):
         return column.try_cast(wanted)
     return F.lit(None).cast(wanted)

@@ -64,6 +64,14 @@ HEADLESS: Final = tuple(
     "application_name backend_type leader_pid query_id".split()
 )
 
+_COMMENTS: Final = r"(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*"
+_BEGINS_TRANSACTION: Final = rf"{_COMMENTS}(?:begin|start\s+transaction)\b"
+_ROLLS_BACK: Final = rf"{_COMMENTS}(?:rollback|abort)\b(?!\s+(?:work\s+|transaction\s+)?to\b|\s+prepared\b)"
+_ENDS_TRANSACTION: Final = rf"(?:{_ROLLS_BACK})|{_COMMENTS}(?:commit|end)\b(?!\s+prepared\b)"
+_ROLLS_BACK_AT_LAST: Final = r"(?is);\s*(?:rollback|abort)(?:\s+(?:work|transaction))?\s*;?\s*$"
+_CHANGING: Final = "create|alter|drop|insert|update|delete|merge|truncate|copy|refresh|comment"
+_CHANGES_DATA: Final = rf"{_COMMENTS}(?:{_CHANGING}|with\b.*\b(?:insert|update|delete|merge))\b"
+_UNDONE: Final = "its transaction was rolled back"
 _FOREIGN: Final = "its words are of a language that is not read: set lc_messages = 'C'"
 
 
@@ -100,7 +108,9 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
         ),
         Case(F.lit(True), NO_IDENTITY, "it has no session id and line number"),
     )
-    return _rows(_standing(_executions(kept)), space).and_(landed(bad, NAME, NAME, space, nothing, cases))
+    return _rows(_with_transactions(_standing(_executions(kept))), space).and_(
+        landed(bad, NAME, NAME, space, nothing, cases)
+    )
 
 
 def _is_csvlog(paths: Sequence[str]) -> bool:
@@ -203,6 +213,37 @@ def _standing(placed: DataFrame) -> DataFrame:
     )
 
 
+def _with_transactions(standing: DataFrame) -> DataFrame:
+    """Add `undone`: the line's statement changed something in a transaction that was rolled back, or that an error ended.
+
+    Only where the log has both ends of the transaction. After an error within savepoints it is not known what remained: then nothing is undone.
+    """
+    text_ = F.col("statement")
+    session = Window.partitionBy("session_id").orderBy("session_line_num", "at")
+    before = session.rowsBetween(Window.unboundedPreceding, -1)
+    after = Window.partitionBy("session_id").orderBy(F.col("session_line_num").desc(), F.col("at").desc())
+    after = after.rowsBetween(Window.unboundedPreceding, -1)
+    top = F.col("parent").isNull()
+    begins, ends = top & text_.rlike(_BEGINS_TRANSACTION), top & text_.rlike(_ENDS_TRANSACTION)
+    failed = (F.col("kind") == lines.ERROR) | _true(F.col("own_end.kind") == lines.ERROR)
+    counted = standing.withColumns(
+        {
+            "errors": F.sum(F.when(failed, 1).otherwise(0)).over(session),
+            "savepoints": F.sum(F.when(text_.rlike(r"(?i)^\s*savepoint\b"), 1).otherwise(0)).over(session),
+        }
+    )
+    bound = F.struct(begins.alias("begins"), text_.rlike(_ROLLS_BACK).alias("rolls_back"), "errors", "savepoints")
+    is_bound = _true(begins | ends)
+    first = F.last(F.when(is_bound, bound), ignorenulls=True).over(before)
+    last = F.last(F.when(is_bound, bound), ignorenulls=True).over(after)
+    broken = (last["errors"] > first["errors"]) & (last["savepoints"] == first["savepoints"])
+    undone = first["begins"] & ~last["begins"] & (last["rolls_back"] | broken)
+    alone = text_.rlike(_BEGINS_TRANSACTION) & text_.rlike(_ROLLS_BACK_AT_LAST)
+    return counted.withColumn("undone", _true((undone & text_.rlike(_CHANGES_DATA)) | alone)).drop(
+        "errors", "savepoints"
+    )
+
+
 def _true(condition: Column) -> Column:
     return F.coalesce(condition, F.lit(False))
 
@@ -228,8 +269,12 @@ def _rows(frame: DataFrame, namespace: str) -> Rows:
         "user": text(F.col("user_name")),
         "application": text(F.col("application_name")),
         "tags": labelled(postgres_query_id=F.nullif(text(F.col("query_id")), F.lit("0"))),
-        "state": F.when(_true(failing == QUERY_CANCELED), "cancelled").when(failed, "failed").otherwise("succeeded"),
-        "error": F.when(kind == lines.ERROR, F.col("message")).when(end["kind"] == lines.ERROR, end["message"]),
+        "state": F.when(_true(failing == QUERY_CANCELED), "cancelled")
+        .when(failed | F.col("undone"), "failed")
+        .otherwise("succeeded"),
+        "error": F.when(kind == lines.ERROR, F.col("message"))
+        .when(end["kind"] == lines.ERROR, end["message"])
+        .when(F.col("undone"), _UNDONE),
         # A statement inside a function has the tag of the statement around it.
         "statement_kind": F.when(
             F.col("parent").isNull(),
