@@ -20,7 +20,7 @@ from headwater.columns.project import AnalysedText, Text
 from headwater.columns.result import Flow, Input, Level, Statement, TableName
 from headwater.columns.shape.counted_stars import counted_stars
 from headwater.columns.shape.typed_uses import uses_by_type
-from headwater.columns.shape.words import returns, words
+from headwater.columns.shape.words import may_return, words
 
 BREAKS, CHANGES, COSMETIC, NOTHING = "breaks", "changes_values", "cosmetic", ""
 ORDER: Final = (NOTHING, COSMETIC, CHANGES, BREAKS)
@@ -230,8 +230,9 @@ class _Comparison:
                     )
         for table in statement.writes:
             for column in self.lost.get(table_key(table), ()):
-                if returns(words(statement.text, self.dialect), column):
-                    found.broken, found.because = f"it returns {column}", table_key(table)
+                if may_return(words(statement.text, self.dialect), column):
+                    found.broken, found.because = f"it may return {column}", table_key(table)
+                    found.certain = False
 
     def reads_by_place(self, text: AnalysedText) -> bool:
         """Return whether a text may take columns by their order: `*` with a UNION, or into a table."""
