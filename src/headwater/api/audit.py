@@ -6,7 +6,8 @@ Intake of events gets none: the event log has those. A handler adds details with
 
 import asyncio
 import time
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from litestar import Request
@@ -15,11 +16,16 @@ from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater import telemetry
 from headwater.api.access import SAFE, STRANGER, Actor
+from headwater.entities.alerts.rules import RuleFile
+from headwater.entities.privacy.policies import PolicyFile
 from headwater.errors import HeadwaterError
+from headwater.intake.alerts.rules import AppliedRules
 from headwater.intake.people import audit
+from headwater.intake.privacy.policies import AppliedPolicies
 
 # Unauthenticated callers must not fill the table: only so many refusals a minute get a row; the metrics count all.
 _STRANGERS_A_MINUTE = 60
+A = TypeVar("A", AppliedRules, AppliedPolicies)
 
 
 def audited_change(
@@ -35,6 +41,20 @@ def audited_change(
     actor: Actor = request.state.actor
     request.state.audit = {"action": action, "target": target, "detail": detail}
     return audit.Change(by or actor.name, actor.role, request.method, request.url.path, action, target, status, detail)
+
+
+async def audited_version(
+    request: Request[Any, Any, Any],
+    what: str,
+    files: Sequence[RuleFile | PolicyFile],
+    by: str,
+    apply: Callable[[audit.Change], Awaitable[A]],
+) -> A:
+    """Apply files as a new version of `what`, which writes its own row; one that changes nothing gets its row from the middleware."""
+    change = audited_change(request, f"apply_{what}", what, {"files": [file.name for file in files][:100]}, by=by)
+    done = await apply(change)
+    request.state.audit = {**request.state.audit, "written": done.changed}
+    return done
 
 
 class Audit:

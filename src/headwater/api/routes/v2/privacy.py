@@ -8,9 +8,9 @@ from litestar.datastructures import State
 from litestar.params import JSONBody, QueryParameter
 
 from headwater.answer.privacy import applied, check, deletion, signed_report, where
+from headwater.api.audit import audited_version
 from headwater.api.authors import As, author
 from headwater.entities.privacy.policies import PolicyFile
-from headwater.intake.people.audit import Change
 from headwater.intake.privacy import policies as writes
 
 Tag = Annotated[str, QueryParameter(max_length=2_000, description="`key`, or `key:value`.")]
@@ -39,13 +39,13 @@ async def apply_policies(
     request: Request[Any, Any, Any], state: State, data: JSONBody[WantedPolicyFiles], as_: As = None
 ) -> writes.AppliedPolicies:
     """Replace the policies by a new version. Wrong policies are answered with 422 and every mistake, and change nothing."""
-    detail: dict[str, object] = {"files": [file.name for file in data.files][:100]}
-    request.state.audit = {"action": "apply_policies", "target": "policies", "detail": detail}
-    role = request.state.actor.role
-    by = Change(author(request, as_), role, request.method, request.url.path, "apply_policies", "policies", 200, detail)
-    done = await writes.apply_policies(state.database, data.files, by=by)
-    request.state.audit = {"written": done.changed, "action": "apply_policies", "target": "policies", "detail": detail}
-    return done
+    return await audited_version(
+        request,
+        "policies",
+        data.files,
+        author(request, as_),
+        lambda by: writes.apply_policies(state.database, data.files, by=by),
+    )
 
 
 @post("/privacy/check", status_code=200, opt={"role": "read", "audit": False})

@@ -11,11 +11,11 @@ from litestar.params import JSONBody, PathParameter
 from headwater.answer.alerts import rules as answers
 from headwater.answer.alerts import sla
 from headwater.api.alerting import dead_letters
+from headwater.api.audit import audited_version
 from headwater.api.authors import As, author
 from headwater.api.routes.v2.parameters import OptionalText, Time, numbered
 from headwater.entities.alerts.rules import RuleFile, read_rules
 from headwater.intake.alerts import rules as writes
-from headwater.intake.people.audit import Change
 from headwater.model.moments import aware
 
 
@@ -65,13 +65,13 @@ async def apply_rules(
     request: Request[Any, Any, Any], state: State, data: JSONBody[WantedRuleFiles], as_: As = None
 ) -> writes.AppliedRules:
     """Replace the rules by a new version. Wrong rules are answered with 422 and every mistake, and change nothing."""
-    detail: dict[str, object] = {"files": [file.name for file in data.files][:100]}
-    request.state.audit = {"action": "apply_rules", "target": "rules", "detail": detail}
-    role = request.state.actor.role
-    by = Change(author(request, as_), role, request.method, request.url.path, "apply_rules", "rules", 200, detail)
-    applied = await writes.apply_rules(state.database, data.files, by=by)
-    request.state.audit = {"written": applied.changed, "action": "apply_rules", "target": "rules", "detail": detail}
-    return applied
+    return await audited_version(
+        request,
+        "rules",
+        data.files,
+        author(request, as_),
+        lambda by: writes.apply_rules(state.database, data.files, by=by),
+    )
 
 
 @post("/rules/check", status_code=200, opt={"role": "read", "audit": False})

@@ -8,10 +8,10 @@ from litestar.datastructures import State
 from litestar.params import JSONBody, QueryParameter
 
 from headwater.answer.alerts import subscriptions as answers
+from headwater.api.audit import audited_change
 from headwater.api.authors import ANONYMOUS, As, author
 from headwater.errors import Forbidden, InvalidQuestion
 from headwater.intake.alerts import subscriptions as writes
-from headwater.intake.people.audit import Change
 
 Selected = Annotated[str, QueryParameter(name="selector", max_length=2000, description="As it was subscribed to.")]
 
@@ -48,7 +48,9 @@ async def subscribe(
         raise Forbidden(
             f"messages to {address[:100]!r} need the role write; yours is {role}", role=role, needed="write"
         )
-    by = _change(request, "subscribe", data.selector, as_, {"to": address[:320], "events": data.events[:50]})
+    by = audited_change(
+        request, "subscribe", data.selector[:500], {"to": address[:320], "events": data.events[:50]}, by=owner
+    )
     row = await writes.subscribe(
         state.database, owner=owner, selector=data.selector, events=data.events, address=address, by=by
     )
@@ -61,8 +63,9 @@ async def unsubscribe(
     request: Request[Any, Any, Any], state: State, selector: Selected, as_: As = None
 ) -> answers.Subscription:
     """Remove one of your subscriptions."""
-    by = _change(request, "unsubscribe", selector, as_, {})
-    row = await writes.unsubscribe(state.database, owner=_owner(request, as_), selector=selector, by=by)
+    owner = _owner(request, as_)
+    by = audited_change(request, "unsubscribe", selector[:500], {}, by=owner)
+    row = await writes.unsubscribe(state.database, owner=owner, selector=selector, by=by)
     request.state.audit = {"written": True}
     return answers.describe_subscription(row)
 
@@ -72,13 +75,6 @@ def _owner(request: Request[Any, Any, Any], said: str | None) -> str:
     if name == ANONYMOUS:
         raise InvalidQuestion("you are not signed in: say who subscribes", parameter="as")
     return name
-
-
-def _change(
-    request: Request[Any, Any, Any], action: str, target: str, said: str | None, detail: dict[str, object]
-) -> Change:
-    role, path = request.state.actor.role, request.url.path
-    return Change(author(request, said), role, request.method, path, action, target[:500], 200, detail)
 
 
 handlers = [list_subscriptions, subscribe, unsubscribe]

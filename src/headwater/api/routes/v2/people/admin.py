@@ -11,11 +11,11 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from headwater.answer.history import log
 from headwater.answer.people import audit, identity, keys
+from headwater.api.audit import audited_change
 from headwater.api.routes.v2 import dead_letters
 from headwater.intake.events import accept
 from headwater.intake.people import identity as identity_writes
 from headwater.intake.people import keys as key_writes
-from headwater.intake.people.audit import Change
 from headwater.model.identity import Rule
 from headwater.model.moments import aware
 
@@ -113,9 +113,12 @@ async def create_key(request: Request[Any, Any, Any], state: State, data: JSONBo
     """Create an API key. Only this answer shows it."""
     expires: dt.timedelta | None = key_writes.age(data.expires) if data.expires else None
     detail: dict[str, object] = {"role": data.role, "expires": data.expires}
-    request.state.audit = {"target": data.name[:100], "detail": detail}
     made = await key_writes.create(
-        state.database, data.name, data.role, expires=expires, by=_change(request, "create_key", data.name, 201, detail)
+        state.database,
+        data.name,
+        data.role,
+        expires=expires,
+        by=audited_change(request, "create_key", data.name[:100], detail, status=201),
     )
     request.state.audit = {"written": True}
     return made
@@ -127,7 +130,7 @@ async def revoke_key(
 ) -> keys.ApiKey:
     """Revoke an API key; servers refuse it within five seconds."""
     name = unquote(key)
-    revoked = await key_writes.revoke(state.database, name, by=_change(request, "revoke_key", name, 200, {}))
+    revoked = await key_writes.revoke(state.database, name, by=audited_change(request, "revoke_key", name, {}))
     request.state.audit = {"written": True}
     return keys.describe_key(revoked)
 
@@ -147,20 +150,11 @@ async def set_identity_rules(
 ) -> identity_writes.StoredRules:
     """Replace the rules about dataset names. The next rebuild applies them to earlier records."""
     detail: dict[str, object] = {"rules": msgspec.to_builtins(data.rules), **({"dry_run": True} if dry_run else {})}
-    request.state.audit = {"action": "set_identity", "target": "identity", "detail": detail}
-    by = _change(request, "set_identity", "identity", 200, detail)
+    by = audited_change(request, "set_identity", "identity", detail)
     kept = await identity_writes.store_rules(state.database, data.rules, by=by, dry_run=dry_run)
     if not dry_run:
         request.state.audit = {"written": True}
     return kept
-
-
-def _change(
-    request: Request[Any, Any, Any], action: str, target: str, status: int, detail: dict[str, object]
-) -> Change:
-    """Return the audit row, which is written in the transaction of the change."""
-    actor = request.state.actor
-    return Change(actor.name, actor.role, request.method, request.url.path, action, target, status, detail)
 
 
 router = Router(

@@ -9,11 +9,11 @@ from litestar.datastructures import State
 from litestar.params import JSONBody, QueryParameter
 
 from headwater.answer.people import views as answers
+from headwater.api.audit import audited_change
 from headwater.api.authors import ANONYMOUS, As, author
 from headwater.api.routes.v2.parameters import Segment
 from headwater.errors import Forbidden, InvalidQuestion
 from headwater.intake.people import views as writes
-from headwater.intake.people.audit import Change
 
 Shared = Annotated[bool, QueryParameter(description="The view of everyone with this name; default: your own.")]
 
@@ -40,7 +40,7 @@ async def save_view(
     title = writes.check_name(unquote(name))
     owner = _owner(request, data.shared, as_)
     detail: dict[str, object] = {"shared": data.shared, "address": data.address[:2000]}
-    by = _change(request, "save_view", title, as_, detail)
+    by = audited_change(request, "save_view", title, detail, by=author(request, as_))
     row = await writes.save(state.database, owner=owner, name=title, address=data.address, by=by)
     request.state.audit = {"written": True}
     return answers.describe_view(row)
@@ -53,7 +53,7 @@ async def remove_view(
     """Remove a view: your own, or everyone's."""
     title = unquote(name)
     owner = _owner(request, shared, as_)
-    by = _change(request, "remove_view", title, as_, {"shared": shared})
+    by = audited_change(request, "remove_view", title, {"shared": shared}, by=author(request, as_))
     row = await writes.remove(state.database, owner=owner, name=title, by=by)
     request.state.audit = {"written": True}
     return answers.describe_view(row)
@@ -76,13 +76,6 @@ def _owner(request: Request[Any, Any, Any], shared: bool, said: str | None) -> s
             "you are not signed in: save the view for everyone, or keep it in your browser", parameter="shared"
         )
     return name
-
-
-def _change(
-    request: Request[Any, Any, Any], action: str, target: str, said: str | None, detail: dict[str, object]
-) -> Change:
-    path = request.url.path
-    return Change(author(request, said), request.state.actor.role, request.method, path, action, target, 200, detail)
 
 
 handlers = [list_views, save_view, remove_view]
