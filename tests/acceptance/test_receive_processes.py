@@ -1,22 +1,30 @@
 """`headwater events receive` as real processes: killed with -9, told to stop, poisoned, asked for metrics."""
 
+import contextlib
+import http.client
+import itertools
 import json
 import os
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.acceptance.test_alerting_servers import apply, fail, settings
 from tests.events import encoded, run_event
 from tests.fixtures.postgres import empty
-from tests.fixtures.processes import free_port
+from tests.fixtures.processes import Process, free_port
 from tests.fixtures.queues import letters, logged, publish
+from tests.mailbox import mailbox
+from tests.receiver import waited
 from tests.scale import full
 
 import headwater
@@ -100,6 +108,73 @@ def test_receivers_killed_in_mid_load_lose_and_double_nothing(
     assert run(logged(database)) == 3000
     assert run(fingerprints(database)) == expected
     assert run(letters(queues)) == []
+
+
+def test_one_of_two_servers_and_one_of_two_receivers_die_under_load(
+    command: Start, serve: Callable[..., Process], queues: Queues, database: Database, run: Any
+) -> None:
+    """Over one database: each acknowledged event, by HTTP or in the queue, is in the log once, and each alert is sent once."""
+    queued = [encoded(run_event("COMPLETE", n, f"job{n % 9}", [f"/a{n % 5}"], [f"/b{n % 50}"])) for n in range(2000)]
+    run(publish(queues, *(b"[" + b",".join(queued[at : at + 10]) + b"]" for at in range(0, 2000, 10))))
+    acknowledged: list[bytes] = []
+    over = threading.Event()
+
+    def write(number: int, servers: tuple[Process, Process]) -> None:
+        for n in itertools.count():
+            if over.is_set():
+                return
+            body = encoded(
+                run_event("COMPLETE", (number + 1) * 100_000 + n, f"sent{number}", ["/in"], [f"/out{n % 20}"])
+            )
+            for server in servers:  # as a load balancer does when one is away
+                with contextlib.suppress(OSError, http.client.HTTPException):
+                    if server.ask("POST", "/api/v1/lineage", body, Content_Type="application/json")[0] < 300:
+                        acknowledged.append(body)
+                        break
+
+    with mailbox() as mail:
+        doomed, other = serve(**settings(mail.port)), serve(**settings(mail.port))
+        doomed.ready()
+        other.ready()
+        apply(other, "1m")  # what is decided before the kill is due after it
+        small = ("--prefetch", "20", "--batch", "40")
+        receivers = [command("receive", *small) for _ in range(2)]
+        writers = [
+            threading.Thread(target=write, args=(n, (doomed, other) if n % 2 else (other, doomed))) for n in range(4)
+        ]
+        for writer in writers:
+            writer.start()
+        for number in range(3):
+            fail(doomed, 900_000 + number)
+        until(run, database, 300)
+        doomed.kill()
+        receivers[0].kill()
+        before = len(acknowledged)
+        assert run(logged(database)) < 2000 + before, "they were killed in mid-load"
+        for number in range(3, 6):
+            fail(other, 900_000 + number)
+        assert waited(lambda: set(queued) <= run(_bodies(database)).keys(), 60)
+        over.set()
+        for writer in writers:
+            writer.join()
+        assert len(acknowledged) > before, "the other server goes on"
+        found = run(_bodies(database))
+        assert [body for body in (*queued, *acknowledged) if found[body] != 1] == []
+        assert waited(lambda: run(_make_messages_due(database)) == 12)
+        assert waited(lambda: len(mail.mails) >= 12), mail.to()
+        time.sleep(4)  # longer than a lease
+        assert len(mail.mails) == len({message["Message-ID"] for _, message in mail.mails}) == 12
+
+
+async def _bodies(database: Database) -> Counter[bytes]:
+    async with database.connection() as connection:
+        return Counter(bytes(row[0]) for row in await (await connection.execute("select body from events")).fetchall())
+
+
+async def _make_messages_due(database: Database) -> int:
+    """Return how many messages of alerts there are."""
+    async with database.connection() as connection:
+        return (await connection.execute("update alert_messages set due_at = least(due_at, now())")).rowcount
 
 
 def test_told_to_stop_it_finishes_what_is_in_hand(command: Start, queues: Queues, database: Database, run: Any) -> None:
