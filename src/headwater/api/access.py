@@ -21,9 +21,8 @@ from litestar.handlers import BaseRouteHandler
 
 from headwater import telemetry
 from headwater.answer.people import keys as known_keys
-from headwater.errors import Forbidden, HeadwaterError, NotSecured, Unauthenticated
+from headwater.errors import Forbidden, HeadwaterError, Unauthenticated
 from headwater.intake.people import keys as key_writes
-from headwater.settings import Settings
 
 RANK: dict[str, int] = {"none": -1, "anyone": 0, "read": 1, "write": 2, "admin": 3}
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -236,38 +235,3 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     except (Unauthenticated, Forbidden) as error:
         telemetry.measure(telemetry.AccessRefused(error.code))
         raise
-
-
-async def closed(settings: Settings, database: Any) -> bool:
-    """Return whether callers must identify themselves: `HEADWATER_ACCESS__MODE`, resolved for this address.
-
-    Raises NotSecured when the server would listen to a network with no way to sign in.
-    """
-    access, host = settings.access, settings.server.host
-    configured = bool(access.admin_key or access.oidc.issuer)
-    if access.mode == "open":
-        if not loopback(host):
-            telemetry.say(telemetry.OpenToNetwork(host))
-        return False
-    if access.mode == "auto" and loopback(host) and not configured:
-        return False
-    if not configured and not await known_keys.any_live(database):
-        raise NotSecured(
-            f"the server would listen on {host} without a key and without sign-in, and refuse every request. "
-            "Make a key with `headwater server keys create NAME --role admin`, "
-            "set HEADWATER_ACCESS__ADMIN_KEY, or set up HEADWATER_ACCESS__OIDC__ISSUER; HEADWATER_ACCESS__MODE=open opens the server to all.",
-            host=host,
-        )
-    return True
-
-
-def loopback(host: str) -> bool:
-    """Return whether only this machine can reach the address."""
-    import ipaddress
-
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

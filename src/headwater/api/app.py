@@ -4,8 +4,6 @@ import asyncio
 import datetime as dt
 import gc
 import logging
-import os
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
@@ -27,6 +25,7 @@ from headwater.api.hosts import KnownHosts, allowed_hosts
 from headwater.api.limits import Limits
 from headwater.api.metrics import Metrics
 from headwater.api.observed import Observed
+from headwater.api.preparing import is_closed, prepare, secret_key
 from headwater.api.raw_path import RawPath
 from headwater.api.reporting import Reporting
 from headwater.api.routes import auth, badge, health, mcp, v1, v2, v2beta
@@ -45,13 +44,9 @@ from headwater.intake.listeners import deliveries
 from headwater.intake.listeners.networks import Networks, Outbound
 from headwater.intake.status import feeder
 from headwater.intake.status.reports import StatusIntake
-from headwater.intake.upkeep import rebuild, retention
+from headwater.intake.upkeep import retention
 from headwater.settings import ServerSettings, Settings
 from headwater.store.database import Database
-from headwater.store.events import server_state
-from headwater.store.migrate import migrate
-from headwater.store.people import secrets
-from headwater.store.people.secrets import SecretKey, load_key
 
 HANDLERS = (
     v1.router,
@@ -94,10 +89,10 @@ def create_app(settings: Settings) -> Any:
         if traces:
             quiet.append(telemetry.trace(tracing.spans(traces)))
         try:
-            await _prepare(settings, database)
+            await prepare(settings, database)
             app.state.access = await _access(settings, database)
             app.state.outbound = outbound = Outbound(
-                _secret_key(settings), Networks(settings.listeners.allowed_networks)
+                secret_key(settings), Networks(settings.listeners.allowed_networks)
             )
             telemetry.say(
                 telemetry.ServerReady(
@@ -180,21 +175,6 @@ def _intake(settings: Settings, url: str, database: Database, touched: TouchedNo
     return Intake(database, limits=most, wide=wide, touched=touched if settings.lineage.resident_mib else None)
 
 
-async def _prepare(settings: Settings, database: Database) -> None:
-    """Migrate the schema to this version and bring the projections up to date with the log."""
-    for name in await migrate(database):
-        telemetry.say(telemetry.MigrationApplied(name))
-    if await rebuild.needed(database):
-        telemetry.say(telemetry.RebuildStarted())
-        await rebuild.rebuild(database)
-    key = _secret_key(settings)
-    async with database.transaction() as connection:
-        await server_state.set_parsed_sql(connection, settings.lineage.parsed_sql)
-        former = await secrets.adopt(connection, key)
-    if former is not None:
-        telemetry.say(telemetry.SecretKeyChanged(former, key.id))
-
-
 @asynccontextmanager
 async def _background(app: Litestar, settings: Settings, intake: Intake, outbound: Outbound) -> AsyncIterator[None]:
     """Feed the status of instances, look for what rules watch, and pull connectors, until the server stops."""
@@ -228,15 +208,11 @@ def _guard_connections(server: ServerSettings, answering: Collection[tuple[str, 
     return guard.start()
 
 
-def _secret_key(settings: Settings) -> SecretKey:
-    return load_key(settings.access.secret_key, home())
-
-
 async def _access(settings: Settings, database: Database) -> access.Access:
     """Resolve the access settings for this address. Raises NotSecured."""
-    closed, sign_in = await access.closed(settings, database), None
+    closed, sign_in = await is_closed(settings, database), None
     if closed or settings.access.oidc.issuer:
-        sign_in = Sessions(settings.access, _secret_key(settings).derive("sessions"))
+        sign_in = Sessions(settings.access, secret_key(settings).derive("sessions"))
     return access.Access(
         database,
         closed=closed,
@@ -257,48 +233,3 @@ def from_environment() -> Any:
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     return app
-
-
-async def _check(settings: Settings) -> None:
-    """Report what would stop a worker before one starts: the database, its schema, or access."""
-    async with Database(settings.database.url or "", pool_size=2) as database:
-        await _prepare(settings, database)
-        await access.closed(settings, database)
-
-
-def serve(settings: Settings) -> None:
-    """Serve until SIGINT or SIGTERM, then let requests in flight finish. Workers read their settings from the environment.
-
-    Raises NotSecured, DatabaseUnavailable or DatabaseRefused before the server listens.
-    """
-    from granian import Granian
-    from granian.constants import HTTPModes, Interfaces
-    from granian.http import HTTP1Settings
-    from granian.log import LogLevels
-
-    server = settings.server
-    os.environ["HEADWATER_DATABASE__URL"] = settings.database.url or ""
-    os.environ["HEADWATER_SERVER__HOST"] = server.host
-    os.environ["HEADWATER_SERVER__PORT"] = str(server.port)
-    telemetry.set_up(logging.getLevelNamesMapping()[server.log_level.upper()])
-    asyncio.run(_check(settings))
-    with tempfile.TemporaryDirectory(prefix="headwater-metrics-") as shared:
-        if server.workers > 1:
-            os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
-        Granian(
-            "headwater.api.app:from_environment",
-            factory=True,
-            address=server.host,
-            port=server.port,
-            interface=Interfaces.ASGI,
-            workers=server.workers,
-            websockets=False,
-            # HTTP/2 is left to a proxy. While Granian waits to see which version a client speaks, no time limit runs.
-            http=HTTPModes.http1,
-            # Idle connections count; a ConnectionGuard keeps them below this limit.
-            backpressure=raise_descriptor_limit(server.max_connections),
-            http1_settings=HTTP1Settings(header_read_timeout=int(server.header_seconds * 1000)),
-            log_level=LogLevels.warning,
-            respawn_failed_workers=False,
-            workers_kill_timeout=server.shutdown_seconds,
-        ).serve()

@@ -13,7 +13,7 @@ from litestar.enums import ScopeType
 from litestar.types import Receive, Scope, Send
 
 from headwater.api import problems
-from headwater.api.access import loopback
+from headwater.api.preparing import loopback
 from headwater.errors import Misdirected
 from headwater.settings import ServerSettings
 

@@ -13,7 +13,7 @@ from tests.events import encoded, run_event
 from tests.fixtures.servers import inner
 
 from headwater.answer.people import keys as known_keys
-from headwater.api import access
+from headwater.api import access, preparing
 from headwater.errors import DatabaseRefused, NotSecured
 from headwater.intake.people import keys as key_writes
 from headwater.intake.people.audit import by_command
@@ -336,12 +336,12 @@ def test_what_the_mode_comes_to_on_an_address(
     settings = Settings(access=AccessSettings(mode=mode, **more), server=ServerSettings(host=host))
     if closed is None:
         with pytest.raises(NotSecured, match=r"headwater server keys create .* HEADWATER_ACCESS__MODE=open"):
-            run(access.closed(settings, database))
+            run(preparing.is_closed(settings, database))
         by = by_command("keys create", "create_key", "any")
         run(key_writes.create(database, str(uuid.uuid4()), "read", expires=None, by=by))
-        assert run(access.closed(settings, database)) is True
+        assert run(preparing.is_closed(settings, database)) is True
     else:
-        assert run(access.closed(settings, database)) is closed
+        assert run(preparing.is_closed(settings, database)) is closed
     assert ("OpenToNetwork" in caplog.text) == (mode == "open" and host == "0.0.0.0")
 
 

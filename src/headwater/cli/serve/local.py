@@ -193,7 +193,7 @@ def print_state(answer: dict[str, Any]) -> None:
 def serve() -> None:
     """Serve in the foreground, as `up` does in the background."""
     need("server", "`headwater serve`")
-    from headwater.api.app import serve as serve_api
+    from headwater.api.serving import serve as serve_api
     from headwater.settings import Settings
 
     settings = Settings()
