@@ -85,6 +85,8 @@ export const catalogue = (raw: Raw) =>
     /** Of jobs and runs: parents whose children are listed, and whether parents stand for them at all. */
     open: texts(raw.open),
     fold: oneOf(raw.fold, "none"),
+    /** Of jobs and runs: only those directly below this one. */
+    parent: text(raw.parent),
   });
 
 export const LENSES = [

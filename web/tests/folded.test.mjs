@@ -68,6 +68,34 @@ describe("what stands for others", () => {
     await page.getByText("1–5 of 5").waitFor();
   });
 
+  onPage("more children than are listed are counted, and their list has pages", async (page) => {
+    const wide = await serve(async (url) => {
+      const whole = run("wide", NOW - 2 * HOUR, { took: HOUR });
+      const parent = { run: whole.id, job: "wide" };
+      const parts = Array.from({ length: 502 }, (_, n) => run(`wide.t${n}`, NOW - 2 * HOUR, { parent }));
+      await send(
+        url,
+        [whole, ...parts].flatMap((one) => one.events),
+      );
+    });
+    try {
+      await page.goto(`${wide.url}catalogue/runs`);
+      await page.getByRole("button", { name: "Unfold the 502 runs of wide" }).click();
+      await page.getByRole("link", { name: "All 502 runs of wide" }).click();
+      await page.waitForURL(/parent=/);
+      await page.getByText("1–100 of 502").waitFor();
+      await page.getByText(/part of\s+run/).waitFor();
+      await page.getByRole("link", { name: /^run [0-9a-f]{8}$/ }).click();
+      await page.getByText("500 of 502 child runs").waitFor();
+      await page.getByRole("link", { name: "list all" }).click();
+      await page.getByText("1–100 of 502").waitFor();
+      await page.getByRole("button", { name: "Do not narrow to what is part of it" }).click();
+      await page.getByText("1–1 of 1").waitFor();
+    } finally {
+      await wide.close();
+    }
+  });
+
   onPage("on the way of an incident a DAG is one card, and opens", async (page, open) => {
     await open(`incidents/${seg(incident)}`);
     await settled(page);

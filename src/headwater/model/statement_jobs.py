@@ -14,3 +14,8 @@ _KINDS = frozenset({"kind:SQL", "kind:QUERY"})
 def is_statement(name: str, traits: list[str]) -> bool:
     """Return whether a job is a statement of another, by its name and the traits of its `jobType` facet."""
     return not _KINDS.isdisjoint(traits) and _NAME.search(name) is not None
+
+
+def is_named_after(job: str, above: str) -> bool:
+    """Return whether the id of a job is that of the job above it and the end that a statement has."""
+    return job.startswith(above) and _NAME.fullmatch(job, len(above)) is not None

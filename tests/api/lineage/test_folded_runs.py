@@ -50,6 +50,17 @@ def test_what_is_below_a_run_says_what_is_below_it(nightly: Client) -> None:
     assert listed(nightly, parent=RUN.format(3)) == ([5, 4], 2, {})
 
 
+def test_a_run_counts_the_children_that_it_does_not_list(nightly: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"/api/v2/runs/{RUN.format(1)}"
+    assert nightly.get(url).json()["more_children"] == 0
+    monkeypatch.setattr("headwater.answer.lineage.runs._MOST_CHILDREN", 1)
+    found = nightly.get(url).json()
+    assert (len(found["children"]), found["more_children"]) == (1, 1)
+    monkeypatch.setattr("headwater.cli.server.get", lambda _url, path, **question: nightly.get(path, **question).json())
+    shown = CliRunner().invoke(program, ["run", "show", RUN.format(1)], catch_exceptions=False).output
+    assert shown.splitlines()[-1] == "  and 1 more"
+
+
 def test_a_page_counts_all_of_its_kind(nightly: Client) -> None:
     assert listed(nightly, parent="none", limit=1, offset=1) == ([6], 3, {6: 1})
     assert listed(nightly, limit=1)[1] == 8

@@ -5424,6 +5424,7 @@ export interface components {
             inputs: components["schemas"]["RunInput"][];
             outputs: components["schemas"]["RunOutput"][];
             children: components["schemas"]["lineage_runs_Run"][];
+            more_children: number;
             parameters: {
                 [key: string]: string;
             };

@@ -1,12 +1,13 @@
 // The name of a row that may stand for others: indented by its depth, with the button that opens it.
+import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { plural } from "../format.ts";
+import { count, plural } from "../format.ts";
 import type { TreeRow } from "./tree-rows.ts";
 
 interface Props {
   row: TreeRow<{ id: string }>;
   /** Of what is below: "job", "run". */
-  noun: string;
+  noun: "dataset" | "job" | "run";
   /** Of the row, for a screen reader. */
   name: string;
   toggle(id: string): void;
@@ -29,6 +30,17 @@ export function TreeName({ row, noun, name, toggle, children }: Props) {
           {isOpen ? "▾" : "▸"}
           {row.children}
         </button>
+      )}
+      {row.left > 0 && (
+        <Link
+          to="/catalogue/$kind"
+          params={{ kind: `${noun}s` }}
+          search={{ parent: item.id }}
+          className="soft"
+          aria-label={`All ${plural(row.children, noun)} of ${name}`}
+        >
+          {count(row.left)} more
+        </Link>
       )}
     </span>
   );

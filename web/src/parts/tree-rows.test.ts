@@ -20,6 +20,16 @@ test("an open parent is followed by its children, at any depth; a closed one sta
   ]);
 });
 
+test("an open parent says how many of its children are not listed", () => {
+  const below = new Map<string, Level<{ id: string }>>([["a", { rows: [row("a.1")], children: {}, total: 3 }]]);
+  const page = { rows: [row("a")], children: { a: 3 } };
+  expect(withChildren(page, below).map(({ item, left }) => [item.id, left])).toEqual([
+    ["a", 2],
+    ["a.1", 0],
+  ]);
+  expect(withChildren(page, new Map())[0].left).toBe(0);
+});
+
 test("a parent that was opened on another page shows nothing here", () => {
   const below = new Map([["elsewhere", { rows: [row("x")], children: {} }]]);
   expect(withChildren({ rows: [row("a")], children: {} }, below)).toHaveLength(1);

@@ -7,11 +7,15 @@ export interface TreeRow<T> {
   /** How many are directly below it. */
   children: number;
   isOpen: boolean;
+  /** How many of those directly below it are not listed, though it is open. */
+  left: number;
 }
 
 export interface Level<T> {
   rows: readonly T[];
   children: Readonly<Record<string, number>>;
+  /** How many there are; absent: all are in `rows`. */
+  total?: number;
 }
 
 /** The rows of a page, each open parent followed by what is below it. `above`: those that it is below, so that none contains itself. */
@@ -27,6 +31,7 @@ export function withChildren<T extends { id: string }>(
       depth: above.length,
       children: above.includes(item.id) ? 0 : (page.children[item.id] ?? 0),
       isOpen: level !== undefined,
+      left: level?.total === undefined ? 0 : level.total - level.rows.length,
     };
     return level ? [row, ...withChildren(level, below, [...above, item.id])] : [row];
   });

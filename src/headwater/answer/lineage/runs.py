@@ -27,6 +27,7 @@ from headwater.store.status import wrong_versions as origin_store
 # The most runs without an end that are looked at: those silent for longest.
 _MOST_OPEN = 20_000
 _LONGEST_ERROR = 300
+_MOST_CHILDREN = 500
 NO_PARENT = "none"
 """As a parent: runs, or jobs, that are part of no other."""
 
@@ -102,12 +103,15 @@ class Label(msgspec.Struct, frozen=True):
 
 
 class RunDetail(Run, kw_only=True):
+    """`more_children`: how many runs below it are not in `children`."""
+
     labels: list[Label]
     facets: dict[str, msgspec.Raw]
     job_facets: dict[str, msgspec.Raw]
     inputs: list[RunInput]
     outputs: list[RunOutput]
     children: list[Run]
+    more_children: int
     parameters: dict[str, str]
     code: Code | None
     coverage: RunCoverage | None = None
@@ -352,7 +356,9 @@ async def _detail(connection: Connection, row: RunRow) -> RunDetail:
     )
     read: dict[uuid.UUID, ReadVersion | None] = {**by_time, **named}
     written = await run_store.written_versions(connection, row.run_id, row.job_id)
-    children, _ = await run_store.page(connection, job=None, state=None, parent=row.run_id, limit=500, offset=0)
+    children, below_it = await run_store.page(
+        connection, job=None, state=None, parent=row.run_id, limit=_MOST_CHILDREN, offset=0
+    )
     ids = {row.job_id, *(d for d, _, _ in told), *(v.job_id for v in read.values() if v and v.job_id)}
     names = await node_store.by_ids(connection, ids | ({row.parent_job_id} if row.parent_job_id else set()))
     below = await run_store.below(connection, [row.run_id])
@@ -413,6 +419,7 @@ async def _detail(connection: Connection, row: RunRow) -> RunDetail:
         inputs=inputs,
         outputs=outputs,
         children=await _runs(connection, children),
+        more_children=below_it - len(children),
         parameters=parameters_of(facets.run),
         code=code_of(facets.run, facets.job),
         coverage=read_coverage(facets.run.get("headwater_coverage")),

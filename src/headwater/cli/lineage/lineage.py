@@ -72,6 +72,9 @@ def lineage(
         str | None, typer.Option(metavar="TIME", help="Show only edges seen since this time (ISO 8601, UTC).")
     ] = None,
     collapse: Annotated[str | None, typer.Option(help="Draw jobs as their `parent` or `root`.")] = None,
+    children: Annotated[
+        bool, typer.Option("--children", help="Draw also jobs that are one statement of the job above them.")
+    ] = False,
     hide: Annotated[
         list[str] | None, typer.Option(help="Hide jobs that are `ad_hoc`, `one_off` or `recurring`. Repeatable.")
     ] = None,
@@ -144,7 +147,7 @@ def lineage(
     if format is Format.tree and not named:
         output.line(output.printable(meaning.described(found)), "dim")
     node = str(found["node"] if found["type"] == "COLUMN" else found["id"])
-    answer = show(url, node, format=format, details=details, fan=fan, **question)
+    answer = show(url, node, format=format, details=details, fan=fan, children=children, **question)
     if format is Format.tree and named and to is None and "filtered" not in answer:
         job = node if found["type"] == "JOB" else _last_writer(answer)
         last, successful = _last_runs(url, job)
@@ -153,11 +156,22 @@ def lineage(
 
 
 def show(
-    url: str | None, node: str, *, format: Format = Format.tree, details: bool = False, fan: int = FAN, **question: Any
+    url: str | None,
+    node: str,
+    *,
+    format: Format = Format.tree,
+    details: bool = False,
+    fan: int = FAN,
+    children: bool = False,
+    **question: Any,
 ) -> dict[str, Any]:
-    """Print the lineage of whatever this is, and return the answer; as JSON it is printed and not read."""
+    """Print the lineage of whatever this is, and return the answer; as JSON it is printed and not read.
+
+    `children`: draw jobs that are one statement of the job above them by themselves.
+    """
     from headwater.cli.lineage import lineage_tree
     from headwater.graph import graphviz, mermaid
+    from headwater.graph.statements import fold_statements
 
     if format is Format.json:
         output.raw(server.ask(url, "/api/v2/lineage", node=node, **question))
@@ -167,6 +181,8 @@ def show(
         candidates = [meaning.candidate(each) for each in answer["candidates"]]
         raise Ambiguous(f"{node!r} could be any of {len(candidates)}; give one of these:", candidates=candidates)
     answer["nodes"] += [group | {"type": "GROUP"} for group in answer.get("groups", ())]
+    if not children and "to" not in question and "filtered" not in answer:
+        answer = fold_statements(answer)
     if format is Format.mermaid:
         output.line(mermaid.flowchart(answer, fan))
     elif format is Format.dot:

@@ -154,6 +154,8 @@ def show(
             ],
             styles={2: output.STATE_STYLES},
         )
+        if run["more_children"]:
+            output.line(f"  and {run['more_children']:,} more", "dim")
 
 
 def _print_coverage(covered: dict[str, Any] | None) -> None:

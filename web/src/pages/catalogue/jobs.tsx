@@ -18,6 +18,7 @@ import { type TreeRow, withChildren } from "../../parts/tree-rows.ts";
 import { When } from "../../parts/when.tsx";
 import { Bulk } from "./bulk.tsx";
 import { FacetList, Narrow } from "./narrow.tsx";
+import { ParentChip } from "./parent-chip.tsx";
 import { areJobsFolded, jobsPage, narrowedJobs } from "./questions.ts";
 import { useJobChildren } from "./use-children.ts";
 import { useList } from "./use-list.ts";
@@ -143,13 +144,14 @@ export function Jobs() {
             ticked={ticked}
             onTick={setTicked}
             all={async () => {
-              const all = await get("/api/v2/jobs", { query: { ...narrowed, parent: undefined, limit: 10_000 } });
+              const all = await get("/api/v2/jobs", { query: { ...narrowed, parent: search.parent, limit: 10_000 } });
               return withChildren({ rows: all.jobs as JobNode[], children: {} }, new Map());
             }}
             empty={<Empty title="No job is like this">Take a word or a facet away.</Empty>}
           >
             <Narrow search={search} change={change} placeholder="Part of a name" />
-            {!q && !tag && !owner && (
+            {search.parent && <ParentChip parent={search.parent} change={change} />}
+            {!q && !tag && !owner && !search.parent && (
               <button
                 type="button"
                 className="choice"

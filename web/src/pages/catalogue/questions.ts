@@ -20,20 +20,20 @@ export const narrowedDatasets = ({ q, namespace, platform, tag, owner, trait, so
 export const datasetsPage = (search: ListSearch) => ({ query: { ...narrowedDatasets(search), ...pageOf(search) } });
 
 /** Words, tags, owners and traits are looked for in every job: then a parent does not stand for its children. */
-export const areJobsFolded = ({ fold, q, tag, owner, trait }: ListSearch) =>
-  fold !== "none" && !q && !tag && !owner && !trait;
+export const areJobsFolded = ({ fold, q, tag, owner, trait, parent }: ListSearch) =>
+  fold !== "none" && !q && !tag && !owner && !trait && !parent;
 export const narrowedJobs = (search: ListSearch) => {
   const { q, namespace, tag, owner, trait, sort, order } = search;
-  return { q, namespace, tag, owner, trait, sort, order, parent: areJobsFolded(search) ? "none" : undefined };
+  return { q, namespace, tag, owner, trait, sort, order, parent: areJobsFolded(search) ? "none" : search.parent };
 };
 export const jobsPage = (search: ListSearch) => ({ query: { ...narrowedJobs(search), ...pageOf(search) } });
 
 /** A state or a label is looked for in every run: then a run does not stand for those that are part of it. */
-export const areRunsFolded = ({ fold, state, stalled, label }: ListSearch) =>
-  fold !== "none" && !state && !stalled && !label;
+export const areRunsFolded = ({ fold, state, stalled, label, parent }: ListSearch) =>
+  fold !== "none" && !state && !stalled && !label && !parent;
 export const runsPage = (search: ListSearch) => {
   const { state, stalled, label } = search;
-  const parent = areRunsFolded(search) ? "none" : undefined;
+  const parent = areRunsFolded(search) ? "none" : search.parent;
   return { query: { state, label, stalled: stalled ?? false, parent, ...pageOf(search) } };
 };
 

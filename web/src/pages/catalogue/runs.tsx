@@ -7,6 +7,7 @@ import { Empty } from "../../parts/message.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { toggled, TreeName } from "../../parts/tree-name.tsx";
 import { type TreeRow, withChildren } from "../../parts/tree-rows.ts";
+import { ParentChip } from "./parent-chip.tsx";
 import { runColumns } from "../run/run-columns.tsx";
 import { areRunsFolded, runsPage } from "./questions.ts";
 import { useRunChildren } from "./use-children.ts";
@@ -51,6 +52,7 @@ export function Runs() {
             </Empty>
           }
         >
+          {search.parent && <ParentChip parent={search.parent} change={change} />}
           {label && (
             <button
               type="button"
@@ -90,7 +92,7 @@ export function Runs() {
               stalled
             </button>
           </span>
-          {!state && !stalled && !label && (
+          {!state && !stalled && !label && !search.parent && (
             <button
               type="button"
               className="choice"

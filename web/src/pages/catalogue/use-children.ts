@@ -4,7 +4,7 @@ import { question } from "../../api/queries.ts";
 import type { JobNode, Run } from "../../api/types.ts";
 import type { Level } from "../../parts/tree-rows.ts";
 
-/** The most children of one parent that are listed; its page lists all. */
+/** The most children of one parent that are listed below it; the list of its children alone has pages. */
 const MOST_CHILDREN = 500;
 
 export function useJobChildren(open: readonly string[]): ReadonlyMap<string, Level<JobNode>> {
@@ -13,7 +13,9 @@ export function useJobChildren(open: readonly string[]): ReadonlyMap<string, Lev
     combine: (answers) =>
       new Map(
         answers.flatMap(({ data }, i) =>
-          data ? [[open[i], { rows: data.jobs as JobNode[], children: data.children ?? {} }] as const] : [],
+          data
+            ? [[open[i], { rows: data.jobs as JobNode[], children: data.children ?? {}, total: data.total }] as const]
+            : [],
         ),
       ),
   });
@@ -25,7 +27,7 @@ export function useRunChildren(open: readonly string[]): ReadonlyMap<string, Lev
     combine: (answers) =>
       new Map(
         answers.flatMap(({ data }, i) =>
-          data ? [[open[i], { rows: data.runs, children: data.children ?? {} }] as const] : [],
+          data ? [[open[i], { rows: data.runs, children: data.children ?? {}, total: data.total }] as const] : [],
         ),
       ),
   });

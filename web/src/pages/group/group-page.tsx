@@ -127,7 +127,7 @@ function Neighbours({ title, word, groups }: { title: string; word: string; grou
 
 interface OwnedProps {
   title: string;
-  noun: string;
+  noun: "dataset" | "job";
   rows: Group["datasets"];
   total: number;
 }

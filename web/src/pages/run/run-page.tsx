@@ -141,7 +141,7 @@ function Overview({ run }: { run: RunDetail }) {
         </Section>
       )}
       {run.children.length > 0 && (
-        <Section title="Timeline" beside={plural(run.children.length, "child run")}>
+        <Section title="Timeline" beside={<ChildRuns run={run} />}>
           <Gantt run={run} />
         </Section>
       )}
@@ -311,6 +311,19 @@ function Overview({ run }: { run: RunDetail }) {
 }
 
 /** The whole message and the stack trace are in the facet; the run itself carries the first line. */
+function ChildRuns({ run }: { run: RunDetail }) {
+  const shown = run.children.length;
+  if (!run.more_children) return plural(shown, "child run");
+  return (
+    <>
+      {count(shown)} of {plural(shown + run.more_children, "child run")},{" "}
+      <Link to="/catalogue/$kind" params={{ kind: "runs" }} search={{ parent: run.id }}>
+        list all
+      </Link>
+    </>
+  );
+}
+
 function errorOf(run: RunDetail): { message: string; stack: string | null } | null {
   const facet = run.facets.errorMessage as { message?: unknown; stackTrace?: unknown } | undefined;
   const message = typeof facet?.message === "string" ? facet.message : run.error;

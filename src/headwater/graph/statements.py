@@ -1,0 +1,43 @@
+"""Jobs that are one statement of another, drawn as that other: a dbt model or a task is one job, as in the lists of jobs.
+
+Pure, over an answer of `/api/v2/lineage` as JSON.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from headwater.model.statement_jobs import is_named_after
+
+
+def fold_statements(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer with each statement's edges at the job above it, which is added if the answer lacks it; roots are not folded.
+
+    Of edges that become one, an edge that every run has stands for those that some have; `parts` and `claims` are those of all. A job that is added
+    has the last run of the statement that ran last.
+    """
+    jobs = {node["id"]: node for node in answer["nodes"] if node["type"] == "JOB"}
+    stands = {
+        id_: node["parent"]
+        for id_, node in jobs.items()
+        if node["parent"] and id_ not in answer["roots"] and is_named_after(id_, node["parent"])
+    }
+    if not stands:
+        return dict(answer)
+    nodes = {node["id"]: node for node in answer["nodes"] if node["id"] not in stands}
+    for id_ in sorted(stands, key=lambda id_: (jobs[id_]["last_run"] or {}).get("started_at") or "", reverse=True):
+        parent = stands[id_]
+        name = jobs[id_]["name"][: len(parent) - len(id_)]
+        label = jobs[id_]["label"][: len(parent) - len(id_)]
+        nodes.setdefault(parent, jobs[id_] | {"id": parent, "name": name, "label": label, "parent": None})
+    edges: dict[tuple[str, str], dict[str, Any]] = {}
+    for edge in answer["edges"]:
+        source, target = (stands.get(edge[end], edge[end]) for end in ("source", "target"))
+        before = edges.get((source, target))
+        if before is None:
+            edges[source, target] = edge | {"source": source, "target": target}
+            continue
+        before["intermittent"] = bool(before.get("intermittent") and edge.get("intermittent"))
+        for key in ("parts", "claims"):
+            before[key] = [*before[key], *(one for one in edge[key] if one not in before[key])]
+    columns = [edge | {"job": stands.get(edge["job"], edge["job"])} for edge in answer["column_edges"]]
+    return dict(answer) | {"nodes": list(nodes.values()), "edges": list(edges.values()), "column_edges": columns}
