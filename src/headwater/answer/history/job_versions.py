@@ -14,7 +14,7 @@ import msgspec
 
 from headwater.answer.lineage import node, run_log
 from headwater.answer.lineage.find import node_row
-from headwater.answer.lineage.runs import Code, code_of
+from headwater.answer.lineage.run_facets import Code, code_of
 from headwater.errors import NotFound
 from headwater.model import version
 from headwater.model.run import RunState

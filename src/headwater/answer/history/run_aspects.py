@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from headwater.answer.lineage import node, run_log
+from headwater.answer.lineage.run_facets import code_of, parameters_of
 from headwater.answer.lineage.run_records import named_version
-from headwater.answer.lineage.runs import code_of, parameters_of
 from headwater.model import facets as known
 from headwater.model.observation import Aspect, Kind
 from headwater.model.run import RunState

@@ -10,7 +10,8 @@ import msgspec
 from headwater.answer.history.schema_timeline import load_timeline
 from headwater.answer.lineage import run_log
 from headwater.answer.lineage.find import node_row
-from headwater.answer.lineage.runs import Code, RunRef, code_of, parameters_of
+from headwater.answer.lineage.run_facets import Code, code_of, parameters_of
+from headwater.answer.lineage.runs import RunRef
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import facets as known
 from headwater.model.facets import Field

@@ -10,6 +10,7 @@ import msgspec
 from headwater.answer.lineage import liveness, node, run_log
 from headwater.answer.lineage.find import node_row
 from headwater.answer.lineage.run_coverage import RunCoverage, read_coverage
+from headwater.answer.lineage.run_facets import Code, code_of, parameters_of, read_amounts
 from headwater.answer.lineage.run_records import named_version
 from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import facets as known
@@ -87,12 +88,6 @@ class RunOutput(msgspec.Struct):
     files: int | None
     facets: dict[str, msgspec.Raw]
     parts: list[dict[str, str]]
-
-
-class Code(msgspec.Struct):
-    version: str | None
-    url: str | None
-    dirty: bool | None
 
 
 class Label(msgspec.Struct, frozen=True):
@@ -241,10 +236,6 @@ def _values(
         "statement": row.statement,
         "user": node.user_of(row, ownership),
     }
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _error(facets: dict[str, bytes]) -> str | None:
@@ -423,34 +414,4 @@ async def _detail(connection: Connection, row: RunRow) -> RunDetail:
         parameters=parameters_of(facets.run),
         code=code_of(facets.run, facets.job),
         coverage=read_coverage(facets.run.get("headwater_coverage")),
-    )
-
-
-def read_amounts(facets: Mapping[str, bytes]) -> tuple[int | None, int | None, int | None]:
-    """Return the rows, bytes and files that a run read of an input, by its input facets."""
-    told, measured = node.plain(facets.get("inputStatistics")), node.plain(facets.get("dataQualityMetrics"))
-    names = (("rowCount", "rowCount"), ("size", "bytes"), ("fileCount", "fileCount"))
-    counts = [told.get(one, measured.get(other)) for one, other in names]
-    rows, size, files = (one if isinstance(one, int) and 0 <= one < 2**63 else None for one in counts)
-    return rows, size, files
-
-
-def parameters_of(facets: dict[str, bytes]) -> dict[str, str]:
-    items = node.plain(facets.get("executionParameters")).get("parameters")
-    return {
-        str(item["key"]): str(item.get("value", ""))
-        for item in (items if isinstance(items, list) else [])
-        if isinstance(item, dict) and "key" in item
-    }
-
-
-def code_of(run_facets: dict[str, bytes], job_facets: dict[str, bytes]) -> Code | None:
-    location, local = node.plain(job_facets.get("sourceCodeLocation")), node.plain(run_facets.get("headwater_code"))
-    if not location and not local:
-        return None
-    dirty = local.get("dirty")
-    return Code(
-        _text(location.get("version")) or _text(local.get("version")),
-        _text(location.get("url")) or _text(location.get("repoUrl")),
-        dirty if isinstance(dirty, bool) else None,
     )
