@@ -12,8 +12,8 @@ from headwater.model.statement_jobs import is_named_after
 def fold_statements(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answer with each statement's edges at the job above it, which is added if the answer lacks it; roots are not folded.
 
-    Of edges that become one, an edge that every run has stands for those that some have; `parts` and `claims` are those of all. A job that is added
-    has the last run of the statement that ran last.
+    Where edges become one, an edge that every run has stands for those that some have, with the `parts` and `claims` of all. A job that is added has
+    the last run of the statement that ran last.
     """
     jobs = {node["id"]: node for node in answer["nodes"] if node["type"] == "JOB"}
     stands = {
