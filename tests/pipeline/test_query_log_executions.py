@@ -158,7 +158,7 @@ def test_a_row_without_text_has_no_shape_and_stays(spark):
 
 
 def test_daily_sums_know_nothing_from_zero_and_do_not_depend_on_order(spark):
-    rows = [query(n, credits=0.1 * n, cpu_ms=None, state="failed" if n == 3 else "succeeded") for n in range(8)]
+    rows = [query(n, credits=n / 10, cpu_ms=None, state="failed" if n == 3 else "succeeded") for n in range(8)]
     rows.append(query(20, "select 2", user="bo", credits=None))
     rows[7]["query_id"] = "q9"
     made = made_of(spark, [rows])
