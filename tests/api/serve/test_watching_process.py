@@ -20,7 +20,7 @@ def test_a_database_that_is_away_is_reported_as_in_one_process() -> None:
         serving._check_apart(settings)
 
 
-def test_a_server_open_to_a_network_is_refused(migrated: Any, postgres: Any) -> None:
+def test_a_server_open_to_a_network_is_refused(database: Any, postgres: Any) -> None:
     settings = Settings(
         database=DatabaseSettings(url=postgres.url),
         server=ServerSettings(host="0.0.0.0"),

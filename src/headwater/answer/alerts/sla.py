@@ -62,7 +62,9 @@ async def sla(database: Database, since: dt.datetime, of: str | None = None) -> 
     now = dt.datetime.now(dt.UTC)
     if not since < now or now - since > _LONGEST:
         raise InvalidQuestion("since must be in the past, at most 400 days ago", parameter="since")
-    only = (check_selector(of),) if of else ()
+    # A node id is compared as it is: names hold characters that a selector may not.
+    is_node = of is not None and of.startswith("dataset:") and of.count(":") > 1 and "*" not in of
+    only = (check_selector(of),) if of and not is_node else ()
     window = Window(since, now)
     weeks: list[SlaWeek] = []
     async with database.snapshot() as connection:
@@ -75,7 +77,9 @@ async def sla(database: Database, since: dt.datetime, of: str | None = None) -> 
         updates = await load_updates(connection, Window(since - before, now))
         selectors = {str(one): one for promise in promises for one in (*promise.of, *promise.but)}
         traits = await load_traits(connection, updates.keys(), (*selectors.values(), *only))
-        shown = {id_: one for id_, one in traits.items() if not only or selects(only, one)}
+        shown = {
+            id_: one for id_, one in traits.items() if (one.id == of if is_node else not only or selects(only, one))
+        }
         for promise in promises:
             weeks += await _weeks(connection, promise, shown, updates, window)
     return SlaReport(since, weeks)

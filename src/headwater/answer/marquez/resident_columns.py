@@ -208,20 +208,18 @@ class _ColumnsFace:
         leads to is walked from in turn."""
         pairs: dict[_Pair, None] = {}
         if self.with_downstream:
-            below = _beyond(roots, "downstream", self.depth)
+            below = _beyond(graph.graph, roots, "downstream", self.depth)
             if isinstance(below, Missing):
                 return below
             pairs |= below[0]
         targets, met, front = set[Spot](), set[Spot](), set(roots)
         while True:
-            above = _beyond(front, "upstream", self.depth)
+            above = _beyond(graph.graph, front, "upstream", self.depth)
             if isinstance(above, Missing):
                 return above
             pairs |= above[0]
             targets.update(target for _, target in above[0])
             met |= above[1]
-            if not graph.graph.mixed.isdisjoint(one for pair in pairs for one in pair):
-                raise Unanswerable
             of_jobs = graph.columns.of_jobs
             if unheld := [pair for pair in pairs if pair[1] not in of_jobs.get(pair[0], ())]:
                 return MissingColumns(unheld)
@@ -231,8 +229,13 @@ class _ColumnsFace:
                 return pairs
 
 
-def _beyond(start: Collection[Spot], direction: Direction, depth: int) -> tuple[dict[_Pair, None], set[Spot]] | Missing:
-    """Return the pairs of a job and the dataset that it writes within so many hops, and every dataset met (`neighbours.datasets_beyond`)."""
+def _beyond(
+    held: Adjacency, start: Collection[Spot], direction: Direction, depth: int
+) -> tuple[dict[_Pair, None], set[Spot]] | Missing:
+    """Return the pairs of a job and the dataset that it writes within so many hops, and every dataset met (`neighbours.datasets_beyond`).
+
+    Raises Unanswerable where an id met is that of a dataset and of a job: its sides are those of one of them.
+    """
     pairs: dict[_Pair, None] = {}
     seen, front, jobs_seen = set(start), list(start), set[Spot]()
     for hop in range(depth):
@@ -251,6 +254,8 @@ def _beyond(start: Collection[Spot], direction: Direction, depth: int) -> tuple[
             raise TooLarge
         if not front:
             break
+    if not held.mixed.isdisjoint(seen | jobs_seen):
+        raise Unanswerable
     return pairs, seen
 
 

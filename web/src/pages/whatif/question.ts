@@ -41,7 +41,10 @@ export function verdictOf(answer: WhatIf): string {
   const breaking = answer.jobs.filter((job) => job.severity === "breaks");
   const unsure = breaking.filter((job) => !job.certain).length;
   const datasets = new Set(answer.columns.map((column) => column.dataset)).size;
-  if (answer.severity === null && datasets === 0) return answer.unjudged.length > 0 ? "Nothing notices what was judged." : "Nothing notices, as far as the server knows.";
+  if (answer.severity === null && datasets === 0)
+    return answer.unjudged.length > 0
+      ? "Nothing notices what was judged."
+      : "Nothing notices, as far as the server knows.";
   const parts = [
     breaking.length === 0
       ? "No job breaks"

@@ -40,7 +40,10 @@ export function WhatIfPage() {
                 }
               >
                 <p className="verdict" role="status">
-                  <State state={found.severity ?? "completed"} word={found.severity ? undefined : found.unjudged.length > 0 ? "not judged" : "no effect known"} />
+                  <State
+                    state={found.severity ?? "completed"}
+                    word={found.severity ? undefined : found.unjudged.length > 0 ? "not judged" : "no effect known"}
+                  />
                   <span>{verdictOf(found)}</span>
                   {found.warn.length > 0 && <Copy text={warningOf(found)} what="the list to warn" />}
                 </p>
