@@ -99,5 +99,7 @@ def test_slas_of_a_product_and_of_a_tag(client: Any, people: Any, database: Data
     assert all(one["whole"] is None for one in gold)
     assert weeks("tell") == []
     assert client.get("/api/v2/rules/sla", of="product:").status_code == 400
-    odd = client.get("/api/v2/rules/sla", of="dataset:file:a\u202eb")  # no selector has such characters, and names of datasets do
+    odd = client.get(
+        "/api/v2/rules/sla", of="dataset:file:a\u202eb"
+    )  # no selector has such characters, and names of datasets do
     assert (odd.status_code, odd.json()["weeks"]) == (200, [])
