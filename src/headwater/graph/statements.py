@@ -26,8 +26,8 @@ def fold_statements(answer: Mapping[str, Any]) -> dict[str, Any]:
     nodes = {node["id"]: node for node in answer["nodes"] if node["id"] not in stands}
     for id_ in sorted(stands, key=lambda id_: (jobs[id_]["last_run"] or {}).get("started_at") or "", reverse=True):
         parent = stands[id_]
-        name = jobs[id_]["name"][: len(parent) - len(id_)]
-        label = jobs[id_]["label"][: len(parent) - len(id_)]
+        end = id_.removeprefix(parent)
+        name, label = (jobs[id_][key].removesuffix(end) for key in ("name", "label"))
         nodes.setdefault(parent, jobs[id_] | {"id": parent, "name": name, "label": label, "parent": None})
     edges: dict[tuple[str, str], dict[str, Any]] = {}
     for edge in answer["edges"]:

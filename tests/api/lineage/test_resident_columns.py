@@ -50,7 +50,7 @@ def edges_of(body: bytes | None) -> set[tuple[str, str]]:
 def test_columns_that_nothing_changed_cost_one_statement(
     database: Database, run: Any, graph: ResidentGraph, statements: Any
 ) -> None:
-    """Of both APIs, and an event of another process is in the next answer."""
+    """Both APIs answer so, and an event of another process is in the next answer."""
     question = lineage.Question("dataset:file:c", depth=20, field="y")
     field = ("datasetField:file:c:y", 20, True)
 

@@ -8,6 +8,7 @@ from headwater.cli import output, server
 from headwater.cli.serve import local
 from headwater.cli.status.incidents import KIND_STYLES, say_unjudged
 
+_BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = {"what": 44, "why": 38}
 
 
@@ -64,9 +65,6 @@ def _row(kind: str, what: str, why: str, style: str) -> list[tuple[str, str]]:
 def shorten(text: str, most: int) -> str:
     """Cut the middle: names are told apart by their ends."""
     return text if len(text) <= most else f"{text[: most // 3]}…{text[-(most - most // 3 - 1) :]}"
-
-
-_BARS = "▁▂▃▄▅▆▇█"
 
 
 def draw_bars(numbers: list[int]) -> str:

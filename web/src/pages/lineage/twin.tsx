@@ -18,7 +18,7 @@ interface Props {
 }
 
 /** Rows of one page: what opens within a frame or two. */
-const PAGE = 50;
+const ROWS = 50;
 
 const side = (hop: number) =>
   hop === 0 ? "the start" : `${plural(Math.abs(hop), "step")} ${hop < 0 ? "upstream" : "downstream"}`;
@@ -46,9 +46,9 @@ export function Twin({ graph, selected, state, onState, onSelect, onRoot }: Prop
       Math.max(
         rows.findIndex((node) => node.id === selected),
         0,
-      ) / PAGE,
+      ) / ROWS,
     ) + 1;
-  const shown = Math.min(state.page ?? holding, Math.max(Math.ceil(rows.length / PAGE), 1));
+  const shown = Math.min(state.page ?? holding, Math.max(Math.ceil(rows.length / ROWS), 1));
   const columns: Column<GraphNode>[] = [
     {
       id: "name",
@@ -101,9 +101,9 @@ export function Twin({ graph, selected, state, onState, onSelect, onRoot }: Prop
       <Table
         label="Nodes of the graph"
         columns={columns}
-        rows={rows.slice((shown - 1) * PAGE, shown * PAGE)}
+        rows={rows.slice((shown - 1) * ROWS, shown * ROWS)}
         total={rows.length}
-        pageSize={PAGE}
+        pageSize={ROWS}
         state={{ ...state, page: shown }}
         onState={onState}
         all={() => Promise.resolve(rows)}
