@@ -81,6 +81,43 @@ describe("the graph by hand", () => {
     await page.evaluate(() => document.exitFullscreen());
   });
 
+  onPage("a drawing that was moved and moved back looks as it did", async (page, open) => {
+    await open(lineage("dataset:grid:grid.d0_0", "?depth=9"));
+    await settled(page);
+    await page.keyboard.press("f");
+    await settled(page);
+    /** By how much the most different pixel of the canvas differs from what was first seen, of 255. */
+    const difference = () =>
+      page.$eval("canvas.wires", (canvas) => {
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        // A colour counts by as much as it covers: that of a pixel nearly clear is noise.
+        const now = data.map((value, i) => (i % 4 === 3 ? value : (value * data[i | 3]) / 255));
+        window.__first ??= now;
+        return now.reduce((most, value, i) => Math.max(most, Math.abs(value - window.__first[i])), 0);
+      });
+    assert.equal(await difference(), 0);
+    const box = await page.locator(".graph").boundingBox();
+    for (const [across, down] of [
+      [230, 170],
+      [-190, -210],
+      [-150, 130],
+      [140, -90],
+    ]) {
+      const [x, y] = [box.x + box.width / 2, box.y + (down < 0 ? 420 : 20)];
+      await page.mouse.move(x, y);
+      await page.mouse.down();
+      for (const part of [0.4, 1, 0.3, 0]) {
+        await page.mouse.move(x + across * part, y + down * part);
+        await settled(page);
+        if (part === 1) assert.ok((await difference()) > 100, "it has moved");
+      }
+      await page.mouse.up();
+      // Where a curve is cut, its edge is smoothed a little differently.
+      const left = await difference();
+      assert.ok(left < 80, `${across} ${down}: ${left}`);
+    }
+  });
+
   onPage("glides to another view, and ends where it jumps to for who wants no motion", async (page, open) => {
     await page.addInitScript(() => {
       // The page's clock goes slower than this machine draws, however busy it is: a glide has frames.

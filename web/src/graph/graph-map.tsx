@@ -4,19 +4,17 @@ import { MINIMAP, minimapScale } from "./minimap.ts";
 import type { Scene } from "./scene.ts";
 
 interface Props {
-  ref: Ref<HTMLCanvasElement>;
+  nodes: Ref<HTMLCanvasElement>;
+  frame: Ref<HTMLDivElement>;
   scene: Scene;
   /** A place of the drawing was clicked. */
   onPlace(at: { x: number; y: number }): void;
 }
 
-export const GraphMap = memo(function GraphMap({ ref, scene, onPlace }: Props) {
+export const GraphMap = memo(function GraphMap({ nodes, frame, scene, onPlace }: Props) {
   return (
-    <canvas
-      ref={ref}
+    <div
       className="minimap"
-      width={Math.round(MINIMAP.width * devicePixelRatio)}
-      height={Math.round(MINIMAP.height * devicePixelRatio)}
       style={MINIMAP}
       aria-hidden="true"
       onPointerDown={(event) => {
@@ -28,6 +26,14 @@ export const GraphMap = memo(function GraphMap({ ref, scene, onPlace }: Props) {
           y: (event.clientY - box.top - scale.y) / scale.k,
         });
       }}
-    />
+    >
+      <canvas
+        ref={nodes}
+        width={Math.round(MINIMAP.width * devicePixelRatio)}
+        height={Math.round(MINIMAP.height * devicePixelRatio)}
+        style={MINIMAP}
+      />
+      <div ref={frame} className="minimap-frame" />
+    </div>
   );
 });

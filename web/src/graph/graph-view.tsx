@@ -86,6 +86,7 @@ export function GraphView(props: GraphViewProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const over = useRef<HTMLCanvasElement>(null);
   const map = useRef<HTMLCanvasElement>(null);
+  const mapFrame = useRef<HTMLDivElement>(null);
   const layer = useRef<HTMLDivElement>(null);
   const ink = useRef<Ink | null>(null);
   const painted = useRef<LayersPainting | null>(null);
@@ -120,7 +121,7 @@ export function GraphView(props: GraphViewProps) {
     const now = { scene, view, size: paper.current, room: room.current, ink: ink.current, emphasis };
     const before = painted.current;
     painted.current = now;
-    paintLayers({ ground: canvas.current, over: over.current, map: map.current }, now, before);
+    paintLayers({ ground: canvas.current, over: over.current, map: map.current, frame: mapFrame.current }, now, before);
     if (before?.view !== view) {
       layer.current.style.transform = `translate(${view.x}px, ${view.y}px) scale(${view.k})`;
       host.current!.dataset.view = `${view.x.toFixed(1)} ${view.y.toFixed(1)} ${view.k.toFixed(4)}`;
@@ -325,7 +326,9 @@ export function GraphView(props: GraphViewProps) {
       </div>
       {pointer.label && <FarLabel {...pointer.label} width={room.current.width} />}
       <Tools zoom={zoomBy} fit={fitAll} arrange={arrange} fullScreen={fullScreen} />
-      {scene && graph.nodes.length > MINIMAP_ABOVE && <GraphMap ref={map} scene={scene} onPlace={goTo} />}
+      {scene && graph.nodes.length > MINIMAP_ABOVE && (
+        <GraphMap nodes={map} frame={mapFrame} scene={scene} onPlace={goTo} />
+      )}
       <Legend
         columns={columns}
         indirect={indirect}

@@ -18,8 +18,6 @@ export function minimapScale(scene: Scene): { k: number; x: number; y: number } 
 export function paintMinimap(
   context: CanvasRenderingContext2D,
   scene: Scene,
-  view: View,
-  room: { width: number; height: number },
   ink: Ink,
   nodes: { has(id: string): boolean } | null,
 ) {
@@ -47,12 +45,13 @@ export function paintMinimap(
     );
   }
   context.globalAlpha = 1;
-  context.strokeStyle = ink.strong;
-  context.lineWidth = 1.5;
-  context.strokeRect(
-    x + (-view.x / view.k) * k,
-    y + (-view.y / view.k) * k,
-    (room.width / view.k) * k,
-    (room.height / view.k) * k,
-  );
+}
+
+/** Sets the frame of what is in view over the map. */
+export function frameMinimap(frame: HTMLElement, scene: Scene, view: View, room: { width: number; height: number }) {
+  const { k, x, y } = minimapScale(scene);
+  const of = k / view.k;
+  frame.style.transform = `translate(${x - view.x * of}px, ${y - view.y * of}px)`;
+  frame.style.width = `${room.width * of}px`;
+  frame.style.height = `${room.height * of}px`;
 }

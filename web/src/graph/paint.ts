@@ -1,5 +1,6 @@
 // The canvases under the cards: all edges, and far out the nodes too; over them what stands out.
 import { HEAD_HEIGHT } from "./card-size.ts";
+import { bareAfter, type Strip } from "./moved.ts";
 import type { Scene } from "./scene.ts";
 import { CARD_ZOOM, type View } from "./viewport.ts";
 import type { Wire, WireKind } from "./wires.ts";
@@ -64,21 +65,55 @@ export interface Painting {
 /** Hairlines never get thinner than the eye can follow, however far out. */
 const hairline = (width: number, view: View) => Math.max(width, 0.7 / view.k);
 
-function clear(context: CanvasRenderingContext2D, { view, size }: Painting): Region {
-  const { ratio } = size;
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, size.width, size.height);
+/** A line outside of what is seen reaches into it by half of its width, in pixels. */
+const REACH = 4;
+
+/** Sets the drawing's coordinates. Returns what of it a part of the canvas shows. */
+function place(context: CanvasRenderingContext2D, { view, size: { ratio } }: Painting, part: Strip): Region {
   context.setTransform(ratio * view.k, 0, 0, ratio * view.k, ratio * view.x, ratio * view.y);
-  const left = -view.x / view.k;
-  const top = -view.y / view.k;
-  return { left, top, right: left + size.width / view.k, bottom: top + size.height / view.k };
+  const across = (pixel: number) => (pixel / ratio - view.x) / view.k;
+  const down = (pixel: number) => (pixel / ratio - view.y) / view.k;
+  return {
+    left: across(part.x - REACH),
+    top: down(part.y - REACH),
+    right: across(part.x + part.width + REACH),
+    bottom: down(part.y + part.height + REACH),
+  };
+}
+
+function clear(context: CanvasRenderingContext2D, painting: Painting): Region {
+  const { width, height } = context.canvas;
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return place(context, painting, { x: 0, y: 0, width, height });
 }
 
 /** All edges, and far out the nodes: what stays as it is when another node is selected. */
 export function paint(context: CanvasRenderingContext2D, painting: Painting) {
+  paintRegion(context, painting, clear(context, painting));
+}
+
+/** The same, of a drawing that has only moved, by whole pixels: what is painted moves with it, the strips that are bare are painted. */
+export function paintMoved(context: CanvasRenderingContext2D, painting: Painting, shift: { x: number; y: number }) {
+  const { canvas } = context;
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.globalCompositeOperation = "copy";
+  context.drawImage(canvas, shift.x, shift.y);
+  context.globalCompositeOperation = "source-over";
+  for (const bare of bareAfter(shift, canvas.width, canvas.height)) {
+    context.save();
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.beginPath();
+    context.rect(bare.x, bare.y, bare.width, bare.height);
+    context.clip();
+    paintRegion(context, painting, place(context, painting, bare));
+    context.restore();
+  }
+}
+
+function paintRegion(context: CanvasRenderingContext2D, painting: Painting, region: Region) {
   const { scene, view, ink, emphasis } = painting;
   const { wires } = scene;
-  const region = clear(context, painting);
   const tracing = emphasis.nodes !== null;
   const hasLinks = scene.links.length > 0;
   for (const kind of KINDS) {
