@@ -206,8 +206,7 @@ describe("the graph by hand", () => {
     onPage(`has the lens ${lens}, with words beside its colours, in the address`, async (page, open) => {
       await open(lineage(CLEAN, "?depth=1"));
       await settled(page);
-      await page.getByRole("combobox", { name: "Lens" }).click();
-      await page.getByRole("option", { name: lens, exact: true }).click();
+      await page.getByRole("combobox", { name: "Lens" }).selectOption({ label: lens });
       await page.waitForURL(/lens=/);
       const legend = page.locator(".legend");
       await page.waitForFunction(() => document.querySelector(".legend .swatch"));

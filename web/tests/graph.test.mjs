@@ -114,8 +114,7 @@ describe("groups", () => {
     await open(lineage(CLEAN, "?depth=9&fold=none"));
     await settled(page);
     const all = await nodes(page);
-    await page.getByRole("combobox", { name: "Groups" }).click();
-    await page.getByRole("option", { name: "By namespace" }).click();
+    await page.getByRole("combobox", { name: "Groups" }).selectOption({ label: "By namespace" });
     await changed(page, all);
     const folded = await page.$$eval(".fold", (some) => some.map((one) => Number(one.textContent.slice(1))));
     assert.equal(
@@ -160,8 +159,7 @@ describe("lenses", () => {
     onPage(`${lens}: its colours come with words`, async (page, open) => {
       await open(lineage(CLEAN, "?depth=1"));
       await settled(page);
-      await page.getByRole("combobox", { name: "Lens" }).click();
-      await page.getByRole("option", { name: lens }).click();
+      await page.getByRole("combobox", { name: "Lens" }).selectOption({ label: lens });
       await page.locator(".legend").getByText(word).waitFor();
     });
 });

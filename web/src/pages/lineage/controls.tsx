@@ -1,5 +1,5 @@
 // The bar over the graph: how far, which way, with which columns, in which light; and ways to take it along.
-import { Menu, Popover, Select, Switch } from "@mantine/core";
+import { Menu, NativeSelect, Popover, Switch } from "@mantine/core";
 import { memo, useState } from "react";
 import type { LineageNode } from "../../api/types.ts";
 import { type Direction, type GroupBy, type Lens, MAX_DEPTH } from "../../search-params.ts";
@@ -226,29 +226,29 @@ export const Forms = memo(function Forms({ table, change, exports }: FormsProps)
   );
 });
 
-// Mantine's choices and popovers are most of what the bar costs: each is drawn anew only for its own value.
+// A choice is the browser's own: opening it and choosing from it costs the page nothing but what it changes.
 const LensChoice = memo(function LensChoice({ lens, change }: { lens: State["lens"]; change: Patch }) {
   return (
-    <Select
+    <NativeSelect
       size="xs"
       aria-label="Lens"
-      allowDeselect={false}
       data={LENS_WORDS}
       value={lens ?? "none"}
-      onChange={(value) => change({ lens: value === "none" ? undefined : (value as Lens) })}
+      onChange={({ target: { value } }) => change({ lens: value === "none" ? undefined : (value as Lens) })}
     />
   );
 });
 
 const GroupChoice = memo(function GroupChoice({ group, change }: { group: State["group"]; change: Patch }) {
   return (
-    <Select
+    <NativeSelect
       size="xs"
       aria-label="Groups"
-      allowDeselect={false}
       data={GROUP_WORDS}
       value={group ?? "none"}
-      onChange={(value) => change({ group: value === "none" ? undefined : (value as GroupBy), open: undefined })}
+      onChange={({ target: { value } }) =>
+        change({ group: value === "none" ? undefined : (value as GroupBy), open: undefined })
+      }
     />
   );
 });
