@@ -158,6 +158,8 @@ async def _parsed_edges(
     for job, output in pairs:
         if job != output:
             waiting[job].add(output)
+    if not waiting:
+        return []
     work = [
         _Work(job, text, frozenset(waiting[job]))
         for job, text in (await job_texts(connection, waiting.keys(), moment)).items()

@@ -254,19 +254,17 @@ async def dashboards_of(
                 id_, name, verdict.severity, list(verdict.columns), names[job].node_id, _last(job, asked, ran)
             )
 
-    made = await edge_store.at_jobs(connection, spread.jobs.keys(), "out", Moment())
-    targets = {edge.dataset for edge in made}
+    others = await edge_store.at_jobs(connection, spread.jobs.keys() - spread.writes.keys(), "out", Moment())
+    made = [(job, target) for job in spread.jobs for target in spread.writes.get(job, ())]
+    made += [(edge.job, edge.dataset) for edge in others]
+    targets = {target for _, target in made}
     told = await facet_store.of_owners(connection, targets, ("datasetType", "documentation"))
-    rows = await node_store.by_ids(connection, targets)
-    for edge in made:
-        bodies = told.get(edge.dataset, {})
-        if is_of_bi_tool(kind_of(bodies.get("datasetType"))) and edge.job in names:
-            add(
-                rows[edge.dataset].node_id,
-                _field(bodies.get("documentation"), "description"),
-                edge.job,
-                spread.jobs[edge.job],
-            )
+    parts = {target for target in targets if is_of_bi_tool(kind_of(told.get(target, {}).get("datasetType")))}
+    rows = await node_store.by_ids(connection, parts) if parts else {}
+    for job, target in made:
+        if target in parts and job in names:
+            description = _field(told[target].get("documentation"), "description")
+            add(rows[target].node_id, description, job, spread.jobs[job])
     for job, one in asked.items():
         for tool in one.tools:
             if tool.asset and job in names:

@@ -40,7 +40,7 @@ class Reached(msgspec.Struct, frozen=True):
 
 class Spread:
     """`columns`: all that are reached. `jobs`: the verdict on each that notices. `gone`: views that break, by the job that defines them.
-    `hidden`: datasets past the limit, whose own readers were not looked at.
+    `hidden`: datasets past the limit, whose own readers were not looked at. `writes`: what the jobs write that were met as readers.
     """
 
     def __init__(self) -> None:
@@ -48,6 +48,7 @@ class Spread:
         self.jobs: dict[uuid.UUID, Verdict] = {}
         self.gone: dict[uuid.UUID, uuid.UUID] = {}
         self.hidden = 0
+        self.writes: dict[uuid.UUID, set[uuid.UUID]] = {}
 
 
 async def spread(
@@ -68,7 +69,7 @@ async def spread(
             found.columns[dataset, column] = Reached("direct", False, NOTHING, 0)
     seen = 0
     hop = 0
-    edges = _Edges(connection)
+    edges = _Edges(connection, found.writes)
     while fresh:
         hop += 1
         level = dict(list(fresh.items())[: max(0, most - seen)])
@@ -84,7 +85,7 @@ async def spread(
 async def jobs_that_use(connection: Connection, columns: Mapping[uuid.UUID, set[str]]) -> Spread:
     """Return the jobs that read these columns of each dataset (`ROWS`: any), with the verdict on each; `columns` of it are those it uses."""
     found = Spread()
-    step = _Step(connection, found, 1, _Edges(connection))
+    step = _Step(connection, found, 1, _Edges(connection, found.writes))
     await step.load(columns, {})
     await step.judge(columns, {})
     return found
@@ -104,11 +105,10 @@ class _Edges:
 
     _MOST, _MOST_HOPS = 1_000, 25
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: Connection, writes: dict[uuid.UUID, set[uuid.UUID]]) -> None:
+        self._connection, self._writes = connection, writes
         self._reads: dict[uuid.UUID, list[Edge]] = {}
-        self._writes: dict[uuid.UUID, set[uuid.UUID]] = {}
-        self._columns: dict[tuple[uuid.UUID, uuid.UUID], list[ColumnEdge]] = {}
+        self._columns: dict[tuple[uuid.UUID, uuid.UUID], dict[uuid.UUID, list[ColumnEdge]]] = {}
         # A narrow change ends soon: the first hop is asked alone.
         self._hops = 1
 
@@ -117,16 +117,16 @@ class _Edges:
         missing = [one for one in datasets if one not in self._reads]
         if missing:
             is_whole = await self._fetch(missing, self._hops)
-            # A long chain is asked more hops each time; a wide graph one hop at a time.
-            self._hops = min(5 * self._hops, self._MOST_HOPS) if is_whole else 1
+            # A chain is asked many hops at once; a wide graph one hop at a time.
+            self._hops = self._MOST_HOPS if is_whole else 1
         reads = [edge for one in datasets for edge in self._reads[one]]
         return sorted(reads, key=lambda edge: (edge.dataset, edge.job))
 
     def writes(self, job: uuid.UUID) -> Collection[uuid.UUID]:
         return self._writes.get(job, ())
 
-    def columns(self, job: uuid.UUID, target: uuid.UUID) -> list[ColumnEdge]:
-        return self._columns.get((job, target), [])
+    def columns(self, source: uuid.UUID, job: uuid.UUID, target: uuid.UUID) -> list[ColumnEdge]:
+        return self._columns.get((job, target), {}).get(source, [])
 
     async def _fetch(self, datasets: list[uuid.UUID], hops: int) -> bool:
         """Fetch so many hops at once; return False where that would be too much, and one hop was fetched."""
@@ -167,9 +167,9 @@ class _Edges:
     async def _add_columns(self, pairs: set[tuple[uuid.UUID, uuid.UUID]]) -> None:
         fresh = [pair for pair in pairs if pair not in self._columns]
         for pair in fresh:
-            self._columns[pair] = []
+            self._columns[pair] = {}
         for column in await inferred.column_edges(self._connection, fresh, _NOW):
-            self._columns[column.job, column.target].append(column)
+            self._columns[column.job, column.target].setdefault(column.source, []).append(column)
 
 
 class _Step:
@@ -226,8 +226,7 @@ class _Step:
         reported = [
             one
             for target in self._below.writes(edge.job)
-            for one in self._below.columns(edge.job, target)
-            if one.source == edge.dataset
+            for one in self._below.columns(edge.dataset, edge.job, target)
         ]
         named = {one.source_field.lower() for one in reported}
         found = Verdict()
@@ -287,13 +286,11 @@ class _Step:
         """The target's columns that the job makes of these columns; all of them where it reports none, or where it makes nothing any more."""
         verdict = self._verdicts.get(edge.job, Verdict())
         severity = verdict.severity if verdict.severity in {BREAKS, CHANGES} else CHANGES
-        edges = self._below.columns(edge.job, target)
+        edges = self._below.columns(edge.dataset, edge.job, target)
         lower = {column.lower(): column for column in columns}
         found: dict[str, Reached] = {}
         for one in edges:
-            if one.source != edge.dataset or not (
-                one.source_field.lower() in lower or ROWS in columns or not one.source_field
-            ):
+            if not (one.source_field.lower() in lower or ROWS in columns or not one.source_field):
                 continue
             source = (
                 edge.dataset,
@@ -305,9 +302,7 @@ class _Step:
             old = found.get(one.target_field)
             if old is None or (old.kind, old.masked) > (new.kind, new.masked):
                 found[one.target_field] = new
-        if not any(one.source == edge.dataset for one in edges) and not (
-            verdict.severity == NOTHING and edge.job in self._verdicts
-        ):
+        if not edges and not (verdict.severity == NOTHING and edge.job in self._verdicts):
             source = (edge.dataset, ROWS if ROWS in columns else next(iter(sorted(columns)), ROWS))
             found[ROWS] = Reached("unknown", False, severity, self._hop, source, edge.job)
         return found

@@ -12,6 +12,7 @@ import msgspec
 
 from headwater.answer.lineage.inferred import JobTable, match_table, sql_engine
 from headwater.answer.whatif.changes import Action, Replaced
+from headwater.answer.whatif.returning import ReturnedUse, find_returned_use
 from headwater.answer.whatif.types import class_of, is_wider
 
 BREAKS, CHANGES, COSMETIC, NOTHING = "breaks", "changes_values", "cosmetic", ""
@@ -361,17 +362,8 @@ class _Reading:
     def _is_combined(self) -> bool:
         return self._star() and _SET_OPERATION.search(self.old.text) is not None
 
-    def _returns(self, column: str) -> Verdict | None:
-        """The use that the RETURNING of a write of the table makes of the column. A reading has a write's result only within WITH."""
-        if not any(map(self._is_changed, self.old.writes)) or "returning" not in self.old.text.lower():
-            return None
-        text = self.old.text.rstrip(" ;").join(("WITH returned AS (", "\n) SELECT * FROM returned"))
-        read = _read(text, self.dialect, self.tables, self.changed, self.changed.columns)
-        if len(read) != 1 or read[0].level in {"nothing", "tables"}:
-            return Verdict(BREAKS, f"its RETURNING could not be read, and may name {column}", certain=False)
-        results = msgspec.structs.replace(read[0], flows=tuple(flow for flow in read[0].flows if flow.target is None))
-        if self._uses(results, column) is not None:
-            return Verdict(BREAKS, f"it returns {column}")
-        if any(one.name.split(".")[-1].lower() == column for one in read[0].unresolved):
-            return Verdict(BREAKS, f"it may return {column}", certain=False)
-        return None
+    def _returns(self, column: str) -> ReturnedUse | None:
+        def read(text: str) -> list[Any]:
+            return _read(text, self.dialect, self.tables, self.changed, self.changed.columns)
+
+        return find_returned_use(self.old, column, read, self._is_changed)

@@ -5,22 +5,25 @@ columns as they were and as they become (decision 048), so that a name placed be
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Final
 
 import msgspec
 
+from headwater.answer.whatif.returning import ReturnedUse, find_returned_use
 from headwater.answer.whatif.types import class_of
 from headwater.cli.review.column_types import KnownTypes, Types
 from headwater.cli.review.edits import Effect, edit_of
 from headwater.cli.review.enriching import KeyedTables
 from headwater.cli.sql.statements import name
-from headwater.columns.catalog import table_key
+from headwater.columns.analysis import analyse
+from headwater.columns.catalog import Catalog, table_key
 from headwater.columns.kinds import IDENTITY
 from headwater.columns.project import AnalysedText, Text
 from headwater.columns.result import Flow, Input, Level, Statement, TableName
 from headwater.columns.shape.counted_stars import counted_stars
 from headwater.columns.shape.typed_uses import uses_by_type
-from headwater.columns.shape.words import may_return, words
+from headwater.columns.shape.words import words
 
 BREAKS, CHANGES, COSMETIC, NOTHING = "breaks", "changes_values", "cosmetic", ""
 ORDER: Final = (NOTHING, COSMETIC, CHANGES, BREAKS)
@@ -210,6 +213,7 @@ class _Comparison:
             found.broken, found.certain = f"it names {missing[0].name}", not missing[0].candidates
         if not found.broken:
             self.counted(statement, text, found)
+            self.returned(statement, found)
         if statement.level in {Level.NOTHING, Level.TABLES} and found.because is not None:
             found.whole, found.certain = True, False
         for flow in statement.flows:
@@ -218,7 +222,7 @@ class _Comparison:
         return found
 
     def counted(self, statement: Statement, text: AnalysedText, found: Effect) -> None:
-        """Note a `*` that gives another number of columns to a UNION or an INSERT, and a lost column that a write returns."""
+        """Note a `*` that gives another number of columns to a UNION or an INSERT."""
         resized = {key: name(table) for table in statement.reads if (key := table_key(table)) in self.resized}
         if resized and self.reads_by_place(text):
             for star in counted_stars(statement.text, self.dialect):
@@ -228,11 +232,33 @@ class _Comparison:
                         False,
                         key,
                     )
+
+    def returned(self, statement: Statement, found: Effect) -> None:
+        """Note a lost column that a write returns, and one that holds other values."""
         for table in statement.writes:
-            for column in self.lost.get(table_key(table), ()):
-                if may_return(words(statement.text, self.dialect), column):
-                    found.broken, found.because = f"it may return {column}", table_key(table)
-                    found.certain = False
+            key, effect = table_key(table), self.effect(table)
+            for column in self.lost.get(key, ()):
+                if (use := self.returned_use(statement, key, column)) is not None:
+                    found.broken, found.certain, found.because = use.reason, use.certain, key
+            for column, family in (effect.columns if effect is not None else {}).items():
+                if self.returned_use(statement, key, column) is not None:
+                    found.columns[column], found.because = family, key
+
+    def returned_use(self, statement: Statement, key: TableName, column: str) -> ReturnedUse | None:
+        def read(text: str) -> list[Statement]:
+            return analyse(text, self.dialect, self.before)
+
+        def is_changed(table: TableName | None) -> bool:
+            return table is not None and (table_key(table) == key or _fits(table_key(table), key))
+
+        return find_returned_use(statement, column, read, is_changed)
+
+    @cached_property
+    def before(self) -> Catalog:
+        """The columns of the tables that the project makes, as they are before the change."""
+        return Catalog(
+            {key: columns for one in self.old.values() for key, columns in _outputs(one).items()}, self.dialect
+        )
 
     def reads_by_place(self, text: AnalysedText) -> bool:
         """Return whether a text may take columns by their order: `*` with a UNION, or into a table."""

@@ -118,16 +118,6 @@ def groups_by_key(given: tuple[Word, ...]) -> bool:
     )
 
 
-def may_return(given: tuple[Word, ...], column: str) -> bool:
-    """Return whether the RETURNING of a write has a word that may be the column: it may be one of another table, or a new name."""
-    texts = [text.lower() for _, text in given]
-    after = texts.index("returning") + 1 if "returning" in texts else len(texts)
-    return any(
-        text == column.lower() and not given[at][0].endswith("STRING") and texts[at - 1] != "as"
-        for at, text in enumerate(texts[after:], after)
-    )
-
-
 def cast_types(item: tuple[Word, ...]) -> tuple[str, ...]:
     """Return the types that an item casts to, in order."""
     found = []

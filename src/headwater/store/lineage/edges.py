@@ -66,7 +66,7 @@ async def ahead(
     datasets and jobs are met the walk stops early and `whole` is false.
     """
     near, far = ("out", "in") if direction == "upstream" else ("in", "out")
-    rows = await sqlfile.load("lineage/edges")["walk"].many(
+    rows = await sqlfile.load("lineage/edges")["walk"].packed(
         connection, datasets=list(datasets), jobs=list(jobs), near=near, far=far, depth=depth, most=most
     )
     whole = not rows or rows[-1][0] is not None
