@@ -81,6 +81,26 @@ describe("the graph by hand", () => {
     await page.evaluate(() => document.exitFullscreen());
   });
 
+  onPage("shows columns when their edges are there, and places its cards once", async (page, open) => {
+    await open(lineage("dataset:grid:grid.d0_0", "?depth=9"));
+    await settled(page);
+    let answer;
+    await page.route("**/api/v2/lineage?*columns=true*", async (route) => {
+      await new Promise((resolve) => (answer = resolve));
+      await route.continue();
+    });
+    await page.evaluate(() => performance.clearMeasures());
+    await page.getByRole("switch", { name: "Columns" }).press("Space");
+    await page.waitForURL(/columns=true/);
+    await settled(page);
+    const placings = () => page.evaluate(() => performance.getEntriesByName("headwater:layout").length);
+    assert.equal(await placings(), 0);
+    answer();
+    await page.locator(".card .row").first().waitFor();
+    await settled(page);
+    assert.equal(await placings(), 1);
+  });
+
   onPage("a drawing that was moved and moved back looks as it did", async (page, open) => {
     await open(lineage("dataset:grid:grid.d0_0", "?depth=9"));
     await settled(page);

@@ -28,6 +28,7 @@ export const PAGES = {
   schedule: "schedules/weather?at=2013-03",
   "a year of a schedule": "schedules/weather?at=2013",
   incidents: "incidents",
+  "incidents of a kind": "incidents?kind=failed",
   "a team": "groups/team/web",
   "a product": "groups/product/funnel",
   "incidents on the graph": lineage("job:web:sessionize", "?depth=9&lens=incidents"),

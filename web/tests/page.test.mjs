@@ -34,6 +34,15 @@ describe("an empty installation", () => {
     assert.equal(await page.locator(".ways li").count(), 3);
     await open("catalogue/datasets");
     await page.getByText("No dataset is known yet").waitFor();
+    // No advice to choose something else where there is nothing.
+    await open("catalogue/jobs");
+    await page.getByText("No job is known yet").waitFor();
+    await open("catalogue/jobs?q=orders");
+    await page.getByText("No job is like this").waitFor();
+    await open("catalogue/runs");
+    await page.getByText("No run is known yet").waitFor();
+    await open("catalogue/runs?state=FAILED");
+    await page.getByText("No run is failed").waitFor();
     await seed(server.url);
     await open("");
     await page.getByRole("list", { name: "Datasets updated lately" }).waitFor();
@@ -107,6 +116,10 @@ describe("every page", () => {
         await open(path);
         await arrived(page);
         assert.equal(await page.locator(".message[role=alert]").count(), 0);
+        const current = await page.$$eval("nav", (all) =>
+          all.map((nav) => nav.querySelectorAll("[aria-current]").length),
+        );
+        assert.ok(Math.max(...current) <= 1, `of each navigation one place is the current one: ${current}`);
         if (isAsked(name)) {
           await page.evaluate(AXE);
           const violations = (rules) =>
@@ -319,6 +332,14 @@ describe("finding", () => {
     await page.getByRole("button", { name: "metabase" }).first().waitFor();
     const theme = await page.getByRole("button", { name: "Use dark colours" }).boundingBox();
     assert.ok(theme.x + theme.width <= 390);
+    for (const [path, tab] of [
+      ["settings/server", "Server"],
+      ["catalogue/tags", "Tags"],
+    ]) {
+      await open(path);
+      const link = await page.locator(".tabs").getByRole("link", { name: tab, exact: true }).boundingBox();
+      assert.ok(link.x >= 0 && link.x + link.width <= 390, `the tab ${tab} is in view`);
+    }
   });
 
   onPage("a list narrows, sorts, hides columns, keeps it in the address, and goes to a file", async (page, open) => {
@@ -576,6 +597,13 @@ describe("trouble", () => {
       await open(dataset("dataset:file:/nothing"));
       await page.getByRole("heading", { name: "Not found" }).waitFor();
       await page.getByRole("link", { name: "Look in the catalogue" }).waitFor();
+      // Once, though the page asks for more than one part of it.
+      for (const path of [`columns/${bare("dataset:file:/nothing")}/id`, "schedules/nothing"]) {
+        await open(path);
+        await page.getByRole("heading", { name: "Not found" }).first().waitFor();
+        await page.waitForLoadState("networkidle");
+        assert.equal(await page.getByRole("heading", { name: "Not found" }).count(), 1, path);
+      }
       await open("nowhere/at/all");
       await page.getByText("There is no such page").waitFor();
     },

@@ -55,6 +55,7 @@ export function Rail() {
           to={place.to as "/"}
           params={(place.params ?? { tab: undefined }) as never}
           className={`place${place === here ? " is-here" : ""}${i >= ON_A_PHONE ? " is-minor" : ""}`}
+          activeOptions={{ exact: true }}
           aria-current={place === here ? "page" : undefined}
           onClick={() => setMore(false)}
         >

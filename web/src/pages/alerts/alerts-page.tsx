@@ -4,6 +4,7 @@ import { Page } from "../../parts/page.tsx";
 import { AlertsTab } from "./alerts-tab.tsx";
 import { ChannelsTab } from "./channels-tab.tsx";
 import { RulesTab } from "./rules-tab.tsx";
+import { TabBar } from "../../parts/tab-bar.tsx";
 
 const TABS: readonly [key: string, word: string, tab: () => React.ReactNode][] = [
   ["alerts", "Alerts", AlertsTab],
@@ -21,19 +22,20 @@ export function AlertsPage() {
       title="Alerts"
       lede="What rules noticed, under its first cause, and the people it was sent to."
       tabs={
-        <nav className="tabs" aria-label="Alerts">
+        <TabBar label="Alerts">
           {TABS.map(([one, word]) => (
             <Link
               key={one}
               to="/alerting/{-$tab}"
               params={{ tab: one === "alerts" ? undefined : one }}
               className={`tab${one === key ? " is-on" : ""}`}
+              activeOptions={{ exact: true }}
               aria-current={one === key ? "page" : undefined}
             >
               {word}
             </Link>
           ))}
-        </nav>
+        </TabBar>
       }
     >
       <Tab />

@@ -10,6 +10,7 @@ import { Runs } from "./runs.tsx";
 import { Sources } from "./sources.tsx";
 import { Tags } from "./tags.tsx";
 import { Teams } from "./teams.tsx";
+import { TabBar } from "../../parts/tab-bar.tsx";
 
 const KINDS = [
   ["datasets", "Datasets", Datasets],
@@ -32,19 +33,20 @@ export function CataloguePage() {
     <Page
       title={title}
       tabs={
-        <nav className="tabs" aria-label="Kinds">
+        <TabBar label="Kinds">
           {KINDS.map(([one, word]) => (
             <Link
               key={one}
               to="/catalogue/$kind"
               params={{ kind: one }}
               className={`tab${one === key ? " is-on" : ""}`}
+              activeOptions={{ exact: true }}
               aria-current={one === key ? "page" : undefined}
             >
               {word}
             </Link>
           ))}
-        </nav>
+        </TabBar>
       }
     >
       <Kind key={key} />

@@ -29,7 +29,7 @@ const columns: Column<Entity>[] = [
     id: "latest",
     header: "Latest",
     value: (row) => row.latest,
-    cell: (row) => <span className="mono">{row.latest ?? "–"}</span>,
+    cell: (row) => <span className="mono one-line">{row.latest ?? "–"}</span>,
   },
   {
     id: "wrong",

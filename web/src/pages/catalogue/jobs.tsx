@@ -147,7 +147,15 @@ export function Jobs() {
               const all = await get("/api/v2/jobs", { query: { ...narrowed, parent: search.parent, limit: 10_000 } });
               return withChildren({ rows: all.jobs as JobNode[], children: {} }, new Map());
             }}
-            empty={<Empty title="No job is like this">Take a word or a facet away.</Empty>}
+            empty={
+              q || search.namespace || tag || owner || search.parent ? (
+                <Empty title="No job is like this">Take a word or a facet away.</Empty>
+              ) : (
+                <Empty title="No job is known yet" command="headwater run PACKAGE">
+                  Jobs appear with the first events that name them.
+                </Empty>
+              )
+            }
           >
             <Narrow search={search} change={change} placeholder="Part of a name" />
             {search.parent && <ParentChip parent={search.parent} change={change} />}

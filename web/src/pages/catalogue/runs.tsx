@@ -47,9 +47,13 @@ export function Runs() {
           state={search}
           onState={change}
           empty={
-            <Empty title={`No run is ${stalled ? "stalled" : (state ?? "known").toLowerCase()}`}>
-              Choose another state.
-            </Empty>
+            stalled || state ? (
+              <Empty title={`No run is ${stalled ? "stalled" : state!.toLowerCase()}`}>Choose another state.</Empty>
+            ) : (
+              <Empty title="No run is known yet" command="headwater run PACKAGE">
+                Runs appear with their first events.
+              </Empty>
+            )
           }
         >
           {search.parent && <ParentChip parent={search.parent} change={change} />}

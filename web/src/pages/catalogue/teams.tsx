@@ -78,15 +78,18 @@ function TagValues({ word, datasets, jobs }: Props) {
         empty={<Empty title={`No ${word} is named yet`} command={`headwater tag DATASET ${word}:NAME`} />}
       />
       {among.data && among.data.edges.length > 0 && (
-        <ul className="list" aria-label={`Which ${word}s depend on which`}>
-          {among.data.edges.map((edge) => (
-            <li key={`${edge.upstream} ${edge.downstream}`}>
-              <span>
-                <b>{edge.downstream}</b> needs <b>{edge.upstream}</b>
-              </span>
-            </li>
-          ))}
-        </ul>
+        <>
+          <h3>Who needs whom, by what schedules declare</h3>
+          <ul className="list" aria-label={`Which ${word}s depend on which`}>
+            {among.data.edges.map((edge) => (
+              <li key={`${edge.upstream} ${edge.downstream}`}>
+                <span>
+                  <b>{edge.downstream}</b> needs <b>{edge.upstream}</b>
+                </span>
+              </li>
+            ))}
+          </ul>
+        </>
       )}
     </Section>
   );

@@ -31,7 +31,7 @@ export function Between({ since, until, change }: Props) {
         />
       </label>
       <label>
-        to, UTC
+        To, UTC
         <input
           type="datetime-local"
           step={1}

@@ -12,6 +12,7 @@ import { EdgeChanges } from "./edge-changes.tsx";
 import { NodeChanges } from "./node-changes.tsx";
 import { PeopleChanges } from "./people-changes.tsx";
 import { SlowerJobs } from "./slower-jobs.tsx";
+import { TabBar } from "../../parts/tab-bar.tsx";
 
 export type ChangesSearch = ReturnType<typeof changesSearch>;
 export interface ChangesTabProps {
@@ -60,7 +61,7 @@ export function ChangesPage() {
       tabs={
         <>
           <Between since={since} until={until} change={change} />
-          <nav className="tabs" aria-label="What changed">
+          <TabBar label="What changed">
             {TABS.map(([one, word]) => (
               <Link
                 key={one}
@@ -69,13 +70,14 @@ export function ChangesPage() {
                 params={{ tab: one === "nodes" ? undefined : one }}
                 search={(now) => ({ ...now, page: undefined, kind: undefined })}
                 className={`tab${one === on ? " is-on" : ""}`}
+                activeOptions={{ exact: true }}
                 aria-current={one === on ? "page" : undefined}
               >
                 {word}
                 {counts[one] !== undefined && <span className="tab-count">{count(counts[one])}</span>}
               </Link>
             ))}
-          </nav>
+          </TabBar>
         </>
       }
     >

@@ -59,7 +59,7 @@ export function ColumnPage() {
           />
         </Section>
       )}
-      <ColumnLog node={id} column={column} asOf={asOf ?? null} />
+      {!lineage.error && <ColumnLog node={id} column={column} asOf={asOf ?? null} />}
       <Answered of={lineage} lines={8}>
         {(answer) => <Uses answer={answer} id={id} column={column} />}
       </Answered>

@@ -24,6 +24,7 @@ import { SchemaTab } from "./schema-tab.tsx";
 import type { TabProps } from "./tab-props.ts";
 import { UsageTab } from "./usage-tab.tsx";
 import { VersionsTab } from "./versions-tab.tsx";
+import { TabBar } from "../../parts/tab-bar.tsx";
 
 const TABS: readonly [key: string, word: string, tab: (props: TabProps) => React.ReactNode][] = [
   ["overview", "Overview", Overview],
@@ -94,19 +95,20 @@ export function DatasetPage() {
         </>
       }
       tabs={
-        <nav className="tabs" aria-label="Of this dataset">
+        <TabBar label="Of this dataset">
           {TABS.map(([one, word]) => (
             <Link
               key={one}
               to="/datasets/$id/{-$tab}"
               params={{ id: bare, tab: one === "overview" ? undefined : one }}
               className={`tab${one === key ? " is-on" : ""}`}
+              activeOptions={{ exact: true }}
               aria-current={one === key ? "page" : undefined}
             >
               {word}
             </Link>
           ))}
-        </nav>
+        </TabBar>
       }
     >
       <Tab dataset={dataset.data} reference={reference.data} asOf={asOf ?? null} />

@@ -88,6 +88,7 @@ const blameColumns = (chosen: string | undefined): Column<Blamed>[] => [
         className="mono name"
         to="."
         search={(now) => ({ ...now, column: one.column, page: undefined })}
+        activeOptions={{ exact: true }}
         aria-current={one.column === chosen ? "true" : undefined}
         title={`The changes of ${one.column}`}
       >

@@ -172,7 +172,7 @@ function Difference({ reference, from, to }: { reference: TabProps["reference"];
                 <Line key={key} name={`parameter ${key}`} changed={changed as Changed} />
               ))}
             </dl>
-            <SchemaDiff diff={answer.schema} />
+            {!answer.same && <SchemaDiff diff={answer.schema} />}
           </div>
         )}
       </Answered>

@@ -19,7 +19,7 @@ export function EntityPage() {
       mark={<i className="kind dataset" role="img" aria-label="dataset with a schedule" />}
       lede="A dataset that is made part by part, each part with a state."
     >
-      <Calendar entity={entity} />
+      {!one.error && <Calendar entity={entity} />}
       <Answered of={one}>
         {({ entity: view, needs, needed_by, declared }) => (
           <div className="columns-2">

@@ -6,6 +6,7 @@ import { DeadLettersTab } from "./dead-letters-tab.tsx";
 import { DoctorTab } from "./doctor-tab.tsx";
 import { LogTab } from "./log-tab.tsx";
 import { ProducersTab } from "./producers-tab.tsx";
+import { TabBar } from "../../parts/tab-bar.tsx";
 
 export type EventsSearch = ReturnType<typeof eventsSearch>;
 export interface EventsTabProps {
@@ -32,19 +33,20 @@ export function EventsPage() {
     <Page
       title="Events"
       tabs={
-        <nav className="tabs" aria-label="Events">
+        <TabBar label="Events">
           {TABS.map(([one, word]) => (
             <Link
               key={one}
               to="/events/{-$tab}"
               params={{ tab: one === "log" ? undefined : one }}
               className={`tab${one === key ? " is-on" : ""}`}
+              activeOptions={{ exact: true }}
               aria-current={one === key ? "page" : undefined}
             >
               {word}
             </Link>
           ))}
-        </nav>
+        </TabBar>
       }
     >
       <Tab search={search} change={change} />

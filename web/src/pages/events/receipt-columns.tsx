@@ -22,7 +22,7 @@ export const receiptColumns: Column<Receipt>[] = [
     id: "kind",
     header: "Event",
     value: (one) => one.event_type ?? one.kind,
-    cell: (one) => `${one.kind}${one.event_type ? ` ${one.event_type}` : ""}`,
+    cell: (one) => <span className="one-line">{`${one.kind}${one.event_type ? ` ${one.event_type}` : ""}`}</span>,
   },
   { id: "run", header: "Run", value: (one) => one.run, cell: (one) => (one.run ? <RunLink id={one.run} /> : "–") },
   {

@@ -23,7 +23,13 @@ export function IncidentsPage() {
       lede="What failed, fell silent, is late, doubted or wrong, each under its first cause, with who is hit, who owns it and what mends it. An entry ends by itself with the next good run."
     >
       <nav className="choices" aria-label="Kinds of incidents">
-        <Link to="/incidents" search={{ kind: undefined }} className="choice" aria-current={!kind ? "page" : undefined}>
+        <Link
+          to="/incidents"
+          search={{ kind: undefined }}
+          className="choice"
+          activeOptions={{ exact: true }}
+          aria-current={!kind ? "page" : undefined}
+        >
           all
         </Link>
         {Object.entries(all.data?.counts ?? {}).map(([one, n]) => (
@@ -32,6 +38,7 @@ export function IncidentsPage() {
             to="/incidents"
             search={{ kind: one }}
             className="choice"
+            activeOptions={{ exact: true }}
             aria-current={kind === one ? "page" : undefined}
           >
             {lookOf(one).word} {n}

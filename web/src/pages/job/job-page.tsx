@@ -23,6 +23,7 @@ import { DurationsTab } from "./durations-tab.tsx";
 import { OrderTab } from "./order-tab.tsx";
 import { RunsTab } from "./runs-tab.tsx";
 import { Why } from "./why.tsx";
+import { TabBar } from "../../parts/tab-bar.tsx";
 
 export interface JobTabProps {
   job: Job;
@@ -102,19 +103,20 @@ export function JobPage() {
         </>
       }
       tabs={
-        <nav className="tabs" aria-label="Of this job">
+        <TabBar label="Of this job">
           {tabs.map(([one, word]) => (
             <Link
               key={one}
               to="/jobs/$id/{-$tab}"
               params={{ id: bare, tab: one === "overview" ? undefined : one }}
               className={`tab${one === key ? " is-on" : ""}`}
+              activeOptions={{ exact: true }}
               aria-current={one === key ? "page" : undefined}
             >
               {word}
             </Link>
           ))}
-        </nav>
+        </TabBar>
       }
     >
       <Tab job={job.data} reference={reference.data} />

@@ -282,7 +282,7 @@ export function LineagePage() {
                 <GraphView
                   ref={handle}
                   graph={graph}
-                  columns={state.columns}
+                  columns={shown.drawsColumns}
                   indirect={state.indirect}
                   selected={state.selected}
                   pinned={pinned}

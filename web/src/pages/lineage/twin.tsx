@@ -69,7 +69,12 @@ export function Twin({ graph, selected, state, onState, onSelect, onRoot }: Prop
         </button>
       ),
     },
-    { id: "hop", header: "Where", value: (node) => node.hop, cell: (node) => side(node.hop) },
+    {
+      id: "hop",
+      header: "Where",
+      value: (node) => node.hop,
+      cell: (node) => <span className="one-line">{side(node.hop)}</span>,
+    },
     {
       id: "state",
       header: "State",

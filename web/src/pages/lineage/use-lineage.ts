@@ -1,5 +1,5 @@
 // What the graph page shows, from its address: the answer, what lenses need, the other time, the path.
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import type { Answer } from "../../api/client.ts";
 import { useAsk } from "../../api/queries.ts";
 import { type LineageAnswer, type LineageNode, ofNames } from "../../api/types.ts";
@@ -55,6 +55,9 @@ export function useLineageView(view: View) {
     ...(filtered && { ...view.only, seen: undefined, since: view.only.seen }),
   };
   const lineage = useAsk("/api/v2/lineage", { query: { ...query, as_of: view.asOf } }, { keep: true });
+  // Cards with columns wait for the answer that has their edges: all is placed once.
+  const [drawsColumns, setDrawsColumns] = useState(columns);
+  if (drawsColumns !== columns && !lineage.isPlaceholderData) setDrawsColumns(columns);
   const earlier = useAsk(
     "/api/v2/lineage",
     { query: { ...query, as_of: view.since } },
@@ -147,7 +150,20 @@ export function useLineageView(view: View) {
     if (along && view.to !== null) return new Set(along.paths.flatMap((one) => one.nodes));
     return select(view.filter, graph.nodes, graph.edges);
   }, [graph, along, view.to, view.filter]);
-  return { lineage, answer: shown, folded, graph, grouped, records, lens, route, path, difference, earlier };
+  return {
+    lineage,
+    answer: shown,
+    folded,
+    graph,
+    drawsColumns,
+    grouped,
+    records,
+    lens,
+    route,
+    path,
+    difference,
+    earlier,
+  };
 }
 
 /** Who reports the edges of each dataset and job, by name. */

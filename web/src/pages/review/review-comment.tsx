@@ -159,6 +159,7 @@ export function ReviewComment({ review, effect }: Props) {
                 to="."
                 search={(now) => ({ ...now, effect: one })}
                 hash
+                activeOptions={{ exact: true }}
                 aria-current={one === effect ? "page" : undefined}
               >
                 {one?.replaceAll("_", " ") ?? "all"}{" "}

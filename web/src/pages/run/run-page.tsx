@@ -21,6 +21,7 @@ import { Trouble } from "../incidents/trouble.tsx";
 import { Beside } from "./beside.tsx";
 import { Why } from "../job/why.tsx";
 import { Gantt } from "./gantt.tsx";
+import { TabBar } from "../../parts/tab-bar.tsx";
 
 const TABS: readonly [key: string, word: string, tab: (props: { run: RunDetail }) => React.ReactNode][] = [
   ["overview", "Overview", Overview],
@@ -86,19 +87,20 @@ export function RunPage() {
         </span>
       }
       tabs={
-        <nav className="tabs" aria-label="Of this run">
+        <TabBar label="Of this run">
           {TABS.filter(([one]) => one !== "why" || BAD.has(run.state)).map(([one, word]) => (
             <Link
               key={one}
               to="/runs/$id/{-$tab}"
               params={{ id, tab: one === "overview" ? undefined : one }}
               className={`tab${one === key ? " is-on" : ""}`}
+              activeOptions={{ exact: true }}
               aria-current={one === key ? "page" : undefined}
             >
               {word}
             </Link>
           ))}
-        </nav>
+        </TabBar>
       }
     >
       <Tab run={run} />

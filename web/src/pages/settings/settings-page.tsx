@@ -8,6 +8,7 @@ import { KeysTab } from "./keys-tab.tsx";
 import { ListenersTab } from "./listeners-tab.tsx";
 import { NamesTab } from "./names-tab.tsx";
 import { ServerTab } from "./server-tab.tsx";
+import { TabBar } from "../../parts/tab-bar.tsx";
 
 const TABS: readonly [key: string, word: string, tab: () => React.ReactNode, admin: boolean][] = [
   ["me", "Who am I", WhoAmI, false],
@@ -29,19 +30,20 @@ export function SettingsPage() {
     <Page
       title="Settings"
       tabs={
-        <nav className="tabs" aria-label="Settings">
+        <TabBar label="Settings">
           {TABS.map(([one, word]) => (
             <Link
               key={one}
               to="/settings/{-$tab}"
               params={{ tab: one === "me" ? undefined : one }}
               className={`tab${one === key ? " is-on" : ""}`}
+              activeOptions={{ exact: true }}
               aria-current={one === key ? "page" : undefined}
             >
               {word}
             </Link>
           ))}
-        </nav>
+        </TabBar>
       }
     >
       {admin && !me.data ? (

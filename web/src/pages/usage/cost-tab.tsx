@@ -103,6 +103,7 @@ export function CostTab({ search, change }: UsageTabProps) {
             to="."
             search={(now) => ({ ...now, grain: one === "table" ? undefined : one, page: undefined }) as never}
             className="choice"
+            activeOptions={{ exact: true }}
             aria-current={grain === one ? "page" : undefined}
           >
             {word}

@@ -129,7 +129,7 @@ const columns: Column<Row>[] = [
     minor: true,
     value: (row) => row.evidence,
     cell: (row) => (
-      <ul className="plain-list small">
+      <ul className="plain-list small says">
         {phrasesOf(row.evidence).map((phrase) => (
           <li key={phrase}>{phrase}</li>
         ))}

@@ -94,6 +94,7 @@ export function RecurrenceTab({ search, change }: UsageTabProps) {
                 to="."
                 search={(now) => ({ ...now, class: undefined, page: undefined }) as never}
                 className="choice"
+                activeOptions={{ exact: true }}
                 aria-current={!search.class ? "page" : undefined}
               >
                 all
@@ -104,6 +105,7 @@ export function RecurrenceTab({ search, change }: UsageTabProps) {
                   to="."
                   search={(now) => ({ ...now, class: one, page: undefined }) as never}
                   className="choice"
+                  activeOptions={{ exact: true }}
                   aria-current={search.class === one ? "page" : undefined}
                 >
                   {lookOf(one).word} {n}

@@ -7,6 +7,7 @@ import { PruningTab } from "./pruning-tab.tsx";
 import { QualityTab } from "./quality-tab.tsx";
 import { RecurrenceTab } from "./recurrence-tab.tsx";
 import { UseTab } from "./use-tab.tsx";
+import { TabBar } from "../../parts/tab-bar.tsx";
 
 export type UsageSearch = ReturnType<typeof usageSearch>;
 export interface UsageTabProps {
@@ -34,19 +35,20 @@ export function UsagePage() {
     <Page
       title={word}
       tabs={
-        <nav className="tabs" aria-label="Measures">
+        <TabBar label="Measures">
           {TABS.map(([one, text]) => (
             <Link
               key={one}
               to="/usage/{-$tab}"
               params={{ tab: one === "usage" ? undefined : one }}
               className={`tab${one === key ? " is-on" : ""}`}
+              activeOptions={{ exact: true }}
               aria-current={one === key ? "page" : undefined}
             >
               {text}
             </Link>
           ))}
-        </nav>
+        </TabBar>
       }
     >
       <Tab search={search} change={change} />

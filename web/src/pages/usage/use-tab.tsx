@@ -105,6 +105,7 @@ export function UseTab({ search, change }: UsageTabProps) {
                 to="."
                 search={(now) => ({ ...now, status: undefined, page: undefined }) as never}
                 className="choice"
+                activeOptions={{ exact: true }}
                 aria-current={!status ? "page" : undefined}
               >
                 all
@@ -115,6 +116,7 @@ export function UseTab({ search, change }: UsageTabProps) {
                   to="."
                   search={(now) => ({ ...now, status: one, page: undefined }) as never}
                   className="choice"
+                  activeOptions={{ exact: true }}
                   aria-current={status === one ? "page" : undefined}
                 >
                   {lookOf(one).word} {n}
