@@ -86,6 +86,10 @@ class ServerSettings(BaseModel):
         return f"/{trimmed}" if trimmed else ""
 
 
+LIMIT = re.compile(r"(?P<group>.+?)=(?P<limit>(namespace|tag):\s*\S.*)")
+"""A group of the identity provider, and what its readers may see; the group's own name may have `=` in it."""
+
+
 class OidcSettings(BaseModel):
     """Sign-in with an OpenID Connect provider. On when `issuer` is set."""
 
@@ -101,7 +105,19 @@ class OidcSettings(BaseModel):
     allowed_domains: str = Field(
         "", description="Mail domains whose users may sign in, separated by commas. Empty: any."
     )
+    limits: str = Field(
+        "",
+        description="group=namespace:PATTERN or group=tag:NAME, separated by commas: readers of the group see these datasets only.",
+    )
     audiences: str = Field("", description="Audiences whose tokens the API accepts, besides client_id.")
+
+    @field_validator("limits")
+    @classmethod
+    def _limits(cls, text: str) -> str:
+        for part in filter(None, map(str.strip, text.split(","))):
+            if not LIMIT.fullmatch(part):
+                raise ValueError(f"{part!r} is not group=namespace:PATTERN or group=tag:NAME")
+        return text
 
 
 class AccessSettings(BaseModel):

@@ -18,9 +18,12 @@ from urllib.parse import urlsplit
 import msgspec
 from litestar.connection import ASGIConnection, Request
 from litestar.handlers import BaseRouteHandler
+from litestar.types import ASGIApp, Receive, Scope, Send
 
 from headwater import telemetry
 from headwater.answer.people import keys as known_keys
+from headwater.answer.people.limits import limit_reading, without_limits
+from headwater.api.limited_routes import ROUTES
 from headwater.errors import Forbidden, HeadwaterError, Unauthenticated
 from headwater.intake.people import keys as key_writes
 
@@ -36,12 +39,14 @@ class Actor(msgspec.Struct, frozen=True):
     """The caller, as plain values. A handler records `request.state.actor.name` as the author of a change.
 
     `name` is a key's name, a person's mail address or subject, `admin key`, or `anonymous` on an open server.
-    `via` is how the caller was identified: open, key, admin_key, session, token.
+    `via` is how the caller was identified: open, key, admin_key, session, token. `limits`: the datasets that a reader may see
+    (`model.limits`); empty: all.
     """
 
     name: str
     role: str
     via: str
+    limits: tuple[str, ...] = ()
 
     def may(self, role: str) -> bool:
         return RANK[self.role] >= RANK[role]
@@ -183,7 +188,7 @@ class Access:
                 f"the key {key.name!r} has expired: make another with `headwater server keys create NAME`",
                 error="invalid_token",
             )
-        return Actor(key.name, key.role, "key")
+        return Actor(key.name, key.role, "key", tuple(key.limits))
 
     def refuse_other_sites(self, connection: Request[Any, Any, Any]) -> None:
         """Refuse a change whose browser headers name another site; programs send neither header."""
@@ -216,6 +221,27 @@ def needed(method: str, template: str, opt: Mapping[str, Any]) -> str:
     return "admin" if template.startswith("/api/v2/admin") else role
 
 
+def refuse_unlimited_routes(actor: Actor, method: str, template: str) -> None:
+    """Raise Forbidden where a reader with limits could be shown what they may not see: every route but those of `limited_routes`."""
+    if (method in SAFE and template in ROUTES) or template == "/mcp":
+        return
+    raise Forbidden(
+        f"{actor.name!r} may see some datasets only ({', '.join(actor.limits)}), and this answer is about all: "
+        "use a key without limits",
+        limits=list(actor.limits),
+    )
+
+
+def middleware(app: ASGIApp) -> ASGIApp:
+    """Let the limits of a request's reader end with it: the next request may be answered in the same context."""
+
+    async def limited(scope: Scope, receive: Receive, send: Send) -> None:
+        with without_limits():
+            await app(scope, receive, send)
+
+    return limited
+
+
 async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
     """Set `state.actor`, or raise Unauthenticated (401) or Forbidden (403)."""
     request = cast("Request[Any, Any, Any]", connection)  # there are no websockets
@@ -232,6 +258,9 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
                 role=actor.role,
                 needed=role,
             )
+        if actor.limits:
+            refuse_unlimited_routes(actor, request.method, request.scope.get("path_template", ""))
+            limit_reading(actor.limits)
     except (Unauthenticated, Forbidden) as error:
         telemetry.measure(telemetry.AccessRefused(error.code))
         raise

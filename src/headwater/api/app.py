@@ -136,7 +136,7 @@ def create_app(settings: Settings) -> Any:
         [*HANDLERS, numbers],
         lifespan=[lifespan],
         guards=[access.guard, parameters.guard],
-        middleware=[compression.middleware, limits.middleware, Audit(database).middleware],
+        middleware=[access.middleware, compression.middleware, limits.middleware, Audit(database).middleware],
         exception_handlers=problems.HANDLERS,
         state=State(
             {

@@ -16,7 +16,7 @@ import msgspec
 from headwater.api.access import RANK, Actor, SignedIn
 from headwater.api.oidc import Claims, Provider, listed
 from headwater.errors import Forbidden, NotFound
-from headwater.settings import AccessSettings, OidcSettings
+from headwater.settings import LIMIT, AccessSettings, OidcSettings
 
 SESSION, LOGIN = "headwater_session", "headwater_login"
 LOGIN_SECONDS = 600
@@ -30,6 +30,7 @@ class Session(msgspec.Struct, frozen=True):
     role: str
     until: float
     key: str | None = None
+    limits: tuple[str, ...] = ()
 
 
 class Login(msgspec.Struct, frozen=True):
@@ -56,11 +57,12 @@ class Sessions:
         session = self.opened(cookies.get(SESSION, ""), Session)
         if session is None or session.until < time.time() or session.role not in RANK:
             return None
-        return SignedIn(Actor(session.name, session.role, "session"), session.key)
+        return SignedIn(Actor(session.name, session.role, "session", session.limits), session.key)
 
     def session(self, signed: SignedIn) -> str:
         """Return the content of the cookie that a person has from now on."""
-        return self.sealed(Session(signed.actor.name, signed.actor.role, time.time() + self.seconds, signed.key))
+        actor = signed.actor
+        return self.sealed(Session(actor.name, actor.role, time.time() + self.seconds, signed.key, actor.limits))
 
     async def of_token(self, token: str) -> Actor:
         """Return the user of a provider's token. Raises Unauthenticated, Forbidden, ProviderUnavailable."""
@@ -81,7 +83,7 @@ class Sessions:
                 f"{name!r} is known to the identity provider, but nothing in {self._settings.role_claim!r} gives a role here",
                 claim=self._settings.role_claim,
             )
-        return Actor(name, role, via)
+        return Actor(name, role, via, limits_of(claims, self._settings) if role == "read" else ())
 
     def sealed(self, value: Session | Login) -> str:
         """Sign a value for a cookie."""
@@ -127,6 +129,13 @@ def role_of(claims: Claims, settings: OidcSettings) -> str | None:
         return ranked[-1]
     default = settings.default_role or ("read" if domains else "none")
     return None if default == "none" else default
+
+
+def limits_of(claims: Claims, settings: OidcSettings) -> tuple[str, ...]:
+    """Return what a reader may see: the limits of all their groups together; empty where no group has any."""
+    pairs = filter(None, map(LIMIT.fullmatch, listed(settings.limits)))
+    groups = set(groups_of(claims, settings.role_claim))
+    return tuple(pair["limit"].strip() for pair in pairs if pair["group"].strip() in groups)
 
 
 def groups_of(claims: Claims, claim: str) -> list[str]:

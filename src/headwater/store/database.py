@@ -4,7 +4,7 @@ A `Database` is opened once, by the composition root, and passed down.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Self
 
@@ -13,8 +13,10 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from headwater.errors import DatabaseRefused, DatabaseUnavailable, StaleGeneration
+from headwater.errors import DatabaseRefused, DatabaseUnavailable, Forbidden, StaleGeneration
+from headwater.model.limits import ReaderLimits
 from headwater.store.arrays import Packed, PackedDumper
+from headwater.store.limited import apply_limits, reader_limits, shadow_tables
 
 Connection = AsyncConnection[Any]
 
@@ -33,6 +35,8 @@ _GONE_AFTER = 10_000
 # The reasons for which PostgreSQL answers but takes no write, by SQLSTATE.
 _UNWRITABLE = {"53100": "the database's disk is full", "25006": "the database is read-only"}
 
+_SNAPSHOT = "set transaction isolation level repeatable read, read only"
+
 # The error of begin_writing() (migration 0002).
 _STALE = "HW001"
 
@@ -44,25 +48,15 @@ class Database:
         self.url = url
         # The reason the last transaction could not write; None after one that could.
         self.unwritable: str | None = None
-        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
-            url,
-            min_size=1,
-            max_size=pool_size,
-            open=False,
-            timeout=10.0,
-            # The pool waits twice as long before each next attempt, up to this; then the next request begins anew. Without it PostgreSQL
-            # would be back for minutes before it is noticed.
-            reconnect_timeout=2.0,
-            configure=_configure,
-            kwargs={
-                "autocommit": True,
-                "prepare_threshold": 2,
-                # A statement does not outlive a process that was killed, nor the locks that it holds.
-                "options": f"-c statement_timeout={int(statement_timeout_seconds * 1000)} -c timezone=UTC "
-                f"-c client_connection_check_interval={_GONE_AFTER}",
-                **connecting(url),
-            },
+        options = (
+            # A statement does not outlive a process that was killed, nor the locks that it holds.
+            f"-c statement_timeout={int(statement_timeout_seconds * 1000)} -c timezone=UTC "
+            f"-c client_connection_check_interval={_GONE_AFTER}"
         )
+        self._pool = _pool_of(url, pool_size, _configure, options)
+        # Opened by the first reader with limits. The sets of what is visible are hashed, which is slow beyond recognition if they do not fit.
+        self._limited = _pool_of(url, pool_size, _configure_limited, f"{options} -c work_mem=64MB")
+        self._opening = asyncio.Lock()
 
     async def open(self) -> Self:
         """Connect. Raises DatabaseUnavailable if PostgreSQL does not answer within ten seconds."""
@@ -74,6 +68,7 @@ class Database:
 
     async def close(self) -> None:
         await self._pool.close()
+        await self._limited.close()
 
     async def __aenter__(self) -> Self:
         return await self.open()
@@ -89,13 +84,22 @@ class Database:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         """A connection in autocommit, for reads of one statement."""
+        if (limits := reader_limits.get()) is not None:
+            async with self._limited_snapshot(limits) as connection:
+                yield connection
+            return
         with translated():
             async with self._pool.connection() as connection:
                 yield connection
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """Open a transaction: it commits when the block ends without an error, and rolls back otherwise."""
+        """Open a transaction: it commits when the block ends without an error, and rolls back otherwise.
+
+        Raises Forbidden for a reader with limits, who changes nothing.
+        """
+        if reader_limits.get() is not None:
+            raise Forbidden("a reader limited to some datasets changes nothing: use a key without limits")
         try:
             with translated():
                 async with self._pool.connection() as connection, connection.transaction():
@@ -111,12 +115,46 @@ class Database:
 
         `generic`: every statement has one good plan for all parameters (it looks rows up by ids), so none is planned anew.
         """
+        if (limits := reader_limits.get()) is not None:
+            async with self._limited_snapshot(limits) as connection:
+                yield connection
+            return
         with translated():
             async with self._pool.connection() as connection, connection.transaction():
-                await connection.execute("set transaction isolation level repeatable read, read only")
+                await connection.execute(_SNAPSHOT)
                 if generic:
                     await use_generic_plans(connection)
                 yield connection
+
+    @asynccontextmanager
+    async def _limited_snapshot(self, limits: ReaderLimits) -> AsyncIterator[Connection]:
+        """A snapshot of what these limits let a reader see."""
+        if self._limited.closed:
+            async with self._opening:
+                if self._limited.closed:
+                    await self._limited.open()
+        with translated():
+            async with self._limited.connection() as connection, connection.transaction():
+                await connection.execute(_SNAPSHOT)
+                await apply_limits(connection, limits)
+                yield connection
+
+
+def _pool_of(
+    url: str, size: int, configure: Callable[[Connection], Awaitable[None]], options: str
+) -> AsyncConnectionPool[Connection]:
+    return AsyncConnectionPool(
+        url,
+        min_size=1,
+        max_size=size,
+        open=False,
+        timeout=10.0,
+        # The pool waits twice as long before each next attempt, up to this; then the next request begins anew. Without it PostgreSQL
+        # would be back for minutes before it is noticed.
+        reconnect_timeout=2.0,
+        configure=configure,
+        kwargs={"autocommit": True, "prepare_threshold": 2, "options": options, **connecting(url)},
+    )
 
 
 async def use_generic_plans(connection: Connection) -> None:
@@ -142,6 +180,11 @@ def connecting(url: str) -> dict[str, Any]:
 
 async def _configure(connection: Connection) -> None:
     connection.adapters.register_dumper(Packed, PackedDumper)
+
+
+async def _configure_limited(connection: Connection) -> None:
+    await _configure(connection)
+    await shadow_tables(connection)
 
 
 async def sent(connection: Connection) -> None:

@@ -342,7 +342,9 @@ create table api_keys (
   created_by   text        not null,
   last_used_at timestamptz,
   expires_at   timestamptz,
-  revoked_at   timestamptz
+  revoked_at   timestamptz,
+  -- The datasets that the holder of a key may see: `namespace:PATTERN`, `tag:NAME` or `tag:NAME:VALUE`; empty: everything.
+  limits text[] not null default '{}'
 );
 create unique index api_keys_by_name on api_keys (name) where revoked_at is null;
 

@@ -202,7 +202,7 @@ def test_an_open_server_accepts_every_caller_and_knows_the_owner_of_a_key(served
     assert server.ask("PUT", "/api/v2/things/a", "some-other-servers-key").json()["by"] == "anonymous"
     assert server.ask("PUT", "/api/v2/things/a", key("write").key).json()["by"].startswith("write-")
     assert server.get("/auth/me").json() == {
-        "name": "anonymous", "role": "admin", "via": "open", "login": None, "logout": None,
+        "name": "anonymous", "role": "admin", "via": "open", "login": None, "logout": None, "limits": [],
     }  # fmt: skip
     assert server.get("/auth/me", one.key).json()["via"] == "key"
 

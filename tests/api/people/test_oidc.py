@@ -64,7 +64,7 @@ def test_a_person_signs_in_asks_and_leaves(server: Any, identity: IdentityProvid
     assert "Secure" not in cookie
     me = server.get("/auth/me").json()
     assert me == {
-        "name": "ada@example.com", "role": "read", "via": "session", "login": "auth/login", "logout": "auth/logout",
+        "name": "ada@example.com", "role": "read", "via": "session", "login": "auth/login", "logout": "auth/logout", "limits": [],
     }  # fmt: skip
     assert server.get("/api/v2/status").status_code == 200
     assert server.ask("PUT", "/api/v2/things/a").status_code == 403

@@ -2679,6 +2679,7 @@ export interface components {
             last_used_at: string | null;
             expires_at: string | null;
             revoked_at: string | null;
+            limits: string[];
         };
         /** ApiKeys */
         ApiKeys: {
@@ -4468,6 +4469,8 @@ export interface components {
             via: string;
             login: string | null;
             logout: string | null;
+            /** @default [] */
+            limits: string[];
         };
         /** MentionedNode */
         MentionedNode: {
@@ -4551,6 +4554,8 @@ export interface components {
             role: string;
             key: string;
             expires_at: string | null;
+            /** @default [] */
+            limits: string[];
         };
         /** NewOrigin */
         NewOrigin: {
@@ -6382,6 +6387,8 @@ export interface components {
             /** @default read */
             role: string;
             expires?: string | null;
+            /** @default [] */
+            limits: string[];
         };
         /** WantedMute */
         WantedMute: {

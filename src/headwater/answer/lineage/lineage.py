@@ -30,6 +30,7 @@ from headwater.graph.explicit import feeds
 from headwater.graph.reach import ColumnGraph
 from headwater.model.lineage import ColumnEdge, Edge
 from headwater.store.database import Connection, Database
+from headwater.store.limited import count_left_out
 from headwater.store.lineage import edges as edge_store
 from headwater.store.lineage import names as name_store
 from headwater.store.lineage.edges import Ahead, Moment
@@ -231,6 +232,12 @@ async def lineage_in(connection: Connection, question: Question) -> Lineage:
         columns = [msgspec.structs.replace(one, job=merged.get(one.job, one.job)) for one in columns]
     levels = await inferred.sql_levels(connection, {edge.job for edge in walk.edges.values() if edge.parsed}, moment)
     answer = _answer(question, row, walk, nodes, columns, levels)
+    if out_of_sight := await count_left_out(connection, nodes):
+        answer.notes.append(
+            f"{out_of_sight} jobs next to these are left out: they read or write datasets that you may not see"
+            if out_of_sight > 1
+            else "one job next to these is left out: it reads or writes a dataset that you may not see"
+        )
     if bundled.bundles:
         bundled.count_beyond(walk.beyond, walk.hops.keys())
         answer.bundles = bundled.bundles

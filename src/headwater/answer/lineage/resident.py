@@ -25,6 +25,7 @@ from headwater.model.lineage import Edge
 from headwater.model.touched import Touched
 from headwater.store.database import Connection, Database
 from headwater.store.events.arrivals import CHANGES, Horizon
+from headwater.store.limited import is_limited
 from headwater.store.lineage import edges as edge_store
 from headwater.store.lineage import resident
 from headwater.store.lineage.edges import Ahead, Moment
@@ -137,7 +138,7 @@ class ResidentGraph:
 
     async def answer(self, face: Face[R]) -> bytes | None:
         """Return the encoded answer; None: ask the reference. Raises NotFound for an unknown node."""
-        if not self._most_bytes:
+        if not self._most_bytes or is_limited():
             return None
         answer, how = None, "postgresql"
         if face.key not in self._refused:

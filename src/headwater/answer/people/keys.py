@@ -11,7 +11,7 @@ Held = key_store.Key  # with its digest, for the caller that compares it
 
 
 class ApiKey(msgspec.Struct, frozen=True):
-    """A key as it may be shown."""
+    """A key as it may be shown. `limits`: the datasets that its holder may see; empty: all."""
 
     id: str
     name: str
@@ -21,6 +21,7 @@ class ApiKey(msgspec.Struct, frozen=True):
     last_used_at: dt.datetime | None
     expires_at: dt.datetime | None
     revoked_at: dt.datetime | None
+    limits: list[str]
 
 
 class ApiKeys(msgspec.Struct, frozen=True):

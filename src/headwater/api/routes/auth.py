@@ -24,13 +24,17 @@ _LOGOUT = "auth/logout"
 
 
 class Me(msgspec.Struct):
-    """The caller. `login` and `logout` are the addresses to sign in and out, relative to the page; null if that is not possible."""
+    """The caller. `limits`: the datasets that they may see; empty: all.
+
+    `login` and `logout` are the addresses to sign in and out, relative to the page; null if that is not possible.
+    """
 
     name: str
     role: str
     via: str
     login: str | None
     logout: str | None
+    limits: tuple[str, ...] = ()
 
 
 @get("/me")
@@ -43,7 +47,7 @@ async def me(request: Request[Any, Any, Any], state: State) -> Me:
         actor = await access.actor(request)
     except Unauthenticated as error:
         raise Unauthenticated(error.message, **error.detail, login=login) from error
-    return Me(actor.name, actor.role, actor.via, login, _LOGOUT if actor.via == "session" else None)
+    return Me(actor.name, actor.role, actor.via, login, _LOGOUT if actor.via == "session" else None, actor.limits)
 
 
 class WithKey(msgspec.Struct, forbid_unknown_fields=True):
@@ -62,7 +66,9 @@ async def sign_in_with_key(request: Request[Any, Any, Any], state: State, data: 
         raise NotFound("this server is open: there is nothing to sign in to")
     signed = await access.of_key(data.key.strip())
     cookie = _cookie(request, state, SESSION, access.sign_in.session(signed), int(access.sign_in.seconds))
-    return Response(Me(signed.actor.name, signed.actor.role, "session", None, _LOGOUT), cookies=[cookie])
+    return Response(
+        Me(signed.actor.name, signed.actor.role, "session", None, _LOGOUT, signed.actor.limits), cookies=[cookie]
+    )
 
 
 @get("/login", status_code=303)

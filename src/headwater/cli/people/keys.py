@@ -27,6 +27,12 @@ def create(
     expires: Annotated[
         str | None, typer.Option(help="Let the key expire after this long: 12h, 90d, 4w, 1y. Default: never.")
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Let the reader see these datasets only: namespace:PATTERN, tag:NAME or tag:NAME:VALUE; repeatable."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Create a key. It is shown once: only its digest is stored.
@@ -36,6 +42,8 @@ def create(
       headwater server keys create airflow-prod --role write
 
       headwater server keys create ci --role read --expires 90d --json
+
+      headwater server keys create marketing --only 'namespace:postgres://crm*' --only tag:team:marketing
     """
 
     async def create_key(database: Database) -> bytes:
@@ -44,8 +52,10 @@ def create(
         from headwater.intake.people import keys as writes
 
         span = writes.age(expires) if expires else None
-        change = _change("create", "create_key", name, {"role": role, "expires": expires})
-        return msgspec.json.encode(await writes.create(database, name, role, expires=span, by=change))
+        detail: dict[str, object] = {"role": role, "expires": expires} | ({"limits": only} if only else {})
+        change = _change("create", "create_key", name, detail)
+        made = await writes.create(database, name, role, expires=span, by=change, limits=only or ())
+        return msgspec.json.encode(made)
 
     answer = on_database("keys create", create_key)
     if json:
@@ -56,8 +66,10 @@ def create(
     reply = msgspec.json.decode(answer)
     output.line(reply["key"])
     end = f" until {output.moment(reply['expires_at'])} UTC" if reply["expires_at"] else ""
+    what = f" {', '.join(reply['limits'])}" if reply["limits"] else ""
     output.line(
-        f"{reply['name']} may {reply['role']}{end}. The key is not shown again. Send it as HEADWATER_API_KEY.", "dim"
+        f"{reply['name']} may {reply['role']}{what}{end}. The key is not shown again. Send it as HEADWATER_API_KEY.",
+        "dim",
     )
 
 
@@ -89,12 +101,13 @@ def list_keys(json: Json = False) -> None:
 
     now = dt.datetime.now(dt.UTC).isoformat()
     output.table(
-        ("id", "name", "role", "state", "created", "by", "last used", "expires"),
+        ("id", "name", "role", "only", "state", "created", "by", "last used", "expires"),
         [
             (
                 key["id"],
                 key["name"],
                 key["role"],
+                ", ".join(key["limits"]),
                 "revoked" if key["revoked_at"] else "expired" if (key["expires_at"] or "9") < now else "live",
                 output.moment(key["created_at"]),
                 key["created_by"],
@@ -103,7 +116,7 @@ def list_keys(json: Json = False) -> None:
             )
             for key in msgspec.json.decode(answer)["keys"]
         ],
-        styles={3: {"live": "green", "revoked": "dim", "expired": "yellow"}},
+        styles={4: {"live": "green", "revoked": "dim", "expired": "yellow"}},
         empty="There are no keys. Create one with `headwater server keys create NAME`.",
     )
 

@@ -9,10 +9,12 @@ import hashlib
 import hmac
 import re
 import secrets
+from collections.abc import Sequence
 
 import msgspec
 
 from headwater.errors import InvalidQuestion, NotFound
+from headwater.model.limits import parse_limits
 from headwater.store.database import Database
 from headwater.store.people import audit as audit_store
 from headwater.store.people import keys as key_store
@@ -32,6 +34,7 @@ class NewKey(msgspec.Struct, frozen=True):
     role: str
     key: str
     expires_at: dt.datetime | None
+    limits: tuple[str, ...] = ()
 
 
 def id_of(key: str) -> str | None:
@@ -63,27 +66,36 @@ def age(text: str) -> dt.timedelta:
 
 
 async def create(
-    database: Database, name: str, role: str, *, expires: dt.timedelta | None, by: audit_store.Change
+    database: Database,
+    name: str,
+    role: str,
+    *,
+    expires: dt.timedelta | None,
+    by: audit_store.Change,
+    limits: Sequence[str] = (),
 ) -> NewKey:
-    """Create a key. The audit row `by` is written in the same transaction.
+    """Create a key. The audit row `by` is written in the same transaction. `limits`: see `model.limits`; only readers have any.
 
-    Raises InvalidQuestion for an unknown role, an invalid name, or the name of a key in use.
+    Raises InvalidQuestion for an unknown role, an invalid name, wrong limits, or the name of a key in use.
     """
     if role not in ROLES:
         raise InvalidQuestion(f"{role!r} is not a role; use one of {', '.join(ROLES)}", role=role)
     if not name.strip() or len(name) > 100 or not name.isprintable():
         raise InvalidQuestion("a key's name must have 1 to 100 printable characters", name=name[:100])
+    parse_limits(limits)
+    if limits and role != "read":
+        raise InvalidQuestion(f"only the role read can be limited to some datasets, not {role}: use read", role=role)
     id = secrets.token_hex(6)
     key = f"hw_{id}_{secrets.token_urlsafe(32)}"
     expires_at = dt.datetime.now(dt.UTC) + expires if expires else None
     async with database.transaction() as connection:
-        stored = await key_store.insert(connection, id, name, role, digest_of(key), by.actor, expires_at)
+        stored = await key_store.insert(connection, id, name, role, digest_of(key), by.actor, expires_at, limits)
         if stored is None:
             raise InvalidQuestion(
                 f"a key is already called {name!r}; revoke it first, or choose another name", name=name
             )
         await audit_store.append(connection, by)
-    return NewKey(id, name, role, key, expires_at)
+    return NewKey(id, name, role, key, expires_at, tuple(limits))
 
 
 async def revoke(database: Database, key: str, *, by: audit_store.Change) -> key_store.Key:

@@ -1,6 +1,7 @@
 """API keys: digests and what is known about them. The key itself is never here."""
 
 import datetime as dt
+from collections.abc import Sequence
 
 import msgspec
 
@@ -20,6 +21,7 @@ class Key(msgspec.Struct, frozen=True):
     last_used_at: dt.datetime | None
     expires_at: dt.datetime | None
     revoked_at: dt.datetime | None
+    limits: list[str]
 
 
 async def insert(
@@ -30,10 +32,18 @@ async def insert(
     digest: bytes,
     created_by: str,
     expires_at: dt.datetime | None,
+    limits: Sequence[str] = (),
 ) -> Key | None:
     """Keep it; None when a key that is not revoked already has the name."""
     row = await sqlfile.load("people/keys")["insert"].maybe(
-        connection, id=id, name=name, role=role, digest=digest, created_by=created_by, expires_at=expires_at
+        connection,
+        id=id,
+        name=name,
+        role=role,
+        digest=digest,
+        created_by=created_by,
+        expires_at=expires_at,
+        limits=list(limits),
     )
     return Key(*row) if row else None
 

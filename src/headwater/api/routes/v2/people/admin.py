@@ -26,11 +26,14 @@ Time = Annotated[dt.datetime | None, QueryParameter(description="ISO 8601; witho
 
 
 class WantedKey(msgspec.Struct, forbid_unknown_fields=True):
-    """`expires`: 12h, 90d, 4w, 1y; absent: never."""
+    """`expires`: 12h, 90d, 4w, 1y; absent: never. `limits`: the datasets that a reader may see, each `namespace:PATTERN` (`*` stands for any
+    text), `tag:NAME` or `tag:NAME:VALUE`; empty: all.
+    """
 
     name: str
     role: str = "read"
     expires: str | None = None
+    limits: tuple[str, ...] = ()
 
 
 class WantedRules(msgspec.Struct, forbid_unknown_fields=True):
@@ -113,12 +116,15 @@ async def create_key(request: Request[Any, Any, Any], state: State, data: JSONBo
     """Create an API key. Only this answer shows it."""
     expires: dt.timedelta | None = key_writes.age(data.expires) if data.expires else None
     detail: dict[str, object] = {"role": data.role, "expires": data.expires}
+    if data.limits:
+        detail["limits"] = [limit[:1000] for limit in data.limits[:100]]
     made = await key_writes.create(
         state.database,
         data.name,
         data.role,
         expires=expires,
         by=audited_change(request, "create_key", data.name[:100], detail, status=201),
+        limits=data.limits,
     )
     request.state.audit = {"written": True}
     return made
