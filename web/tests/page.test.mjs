@@ -176,6 +176,13 @@ describe("why", () => {
       await page.getByRole("heading", { name: "All that differs" }).waitFor();
     },
   );
+
+  onPage("a run with nothing to compare it with has no cause, and no chance is told", async (page, open) => {
+    await open("runs/01990000-0000-7000-8000-000000000043/why");
+    await page.getByText("No run before it ended well: there is nothing to compare with.").waitFor();
+    await page.getByText("Every run that was compared is bad").waitFor();
+    assert.equal(await page.getByText(/by chance: 100 %/).count(), 0);
+  });
 });
 
 describe("what if", () => {

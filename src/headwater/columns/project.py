@@ -27,7 +27,8 @@ class Text(msgspec.Struct, frozen=True):
     None: the text says itself what it writes. `view`: what the target is if it is no table; an ephemeral one is a name for its query.
     `columns`: the columns of a target that has no query, as a seed's; `rows`: a digest of what it holds, "" if it is not known.
     `source`: a digest of what a tool made the text of, "" if it is the text itself. `keys`: sets of columns of the target, in lower case, that a tool
-    proves unique whenever it builds it.
+    proves unique whenever it builds it. `types`: of `columns`, as the tool gives them to a target without a query, "" where it is not known.
+    `contract`: columns and types without which the tool refuses to build the target.
     """
 
     place: str
@@ -38,6 +39,8 @@ class Text(msgspec.Struct, frozen=True):
     rows: str = ""
     source: str = ""
     keys: tuple[tuple[str, ...], ...] = ()
+    types: tuple[str, ...] = ()
+    contract: tuple[tuple[str, str], ...] = ()
 
 
 class AnalysedText(msgspec.Struct, frozen=True):

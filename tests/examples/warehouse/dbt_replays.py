@@ -3,8 +3,9 @@
     python dbt_replays.py JOB.json
 
 JOB: `project` (a folder of dbt), `setup` (SQL) or `days` (of the example's feed and of its people's queries), `statements` (unless there are days),
-`changes` ([file, old text, new text], [file] to remove it), `out`. Writes `out`/base and `out`/0, 1, … (each with dbt/, built, and queries/), and
-`out`/outcomes.json: for the base and for each change, the outcome of each relation and of each query by its file; "error: …" where it fails.
+`changes` (each a list of [file, old text, new text], [file] to remove it, or one of these alone), `out`. Writes `out`/base and `out`/0, 1, … (each
+with dbt/, built, and queries/), and `out`/outcomes.json: for the base and for each change, the outcome of each relation and of each query by its
+file; "error: …" where it fails.
 
 Knows no Headwater; runs in the environment of the warehouse.
 """
@@ -84,7 +85,8 @@ class Replays:
         for number, change in enumerate(self.job["changes"]):
             head = self.out / str(number)
             shutil.copytree(base, head, ignore=shutil.ignore_patterns("catalog.json", "index.html"))
-            edit(head / "dbt", change)
+            for part in change if isinstance(change[0], list) else [change]:
+                edit(head / "dbt", part)
             after = {**self.built(head), **self.replayed()}
             found["changes"].append(
                 {key: value for key, value in after.items() if key in stable or key not in results[0]}

@@ -57,7 +57,7 @@ def judged(review: Review) -> Iterator[tuple[str, str, bool]]:
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("name", "precision"), [("shop", 0.95), ("warehouse", 0.9)])
+@pytest.mark.parametrize(("name", "precision"), [("shop", 0.95), ("warehouse", 0.9), ("store", 0.5)])
 def test_a_review_names_what_dbt_and_the_log_show(
     name: str, precision: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,5 +98,7 @@ def test_a_review_names_what_dbt_and_the_log_show(
     print(f"{name}: {len(job['changes'])} changes, {len(before)} relations and queries, {said} said to notice, {right} did:",
           f"precision {right / said:.3f}; {breaks} said to break, {broken} did: {broken / breaks:.3f}", *wrong, sep="\n")  # fmt: skip
     assert not missed, (len(missed), missed[:20])
-    assert right / said >= precision  # A filter or a join may change nothing in this data.
+    assert (
+        right / said >= precision
+    )  # A filter or a join may change nothing in this data; a rewritten model all below it, perhaps.
     assert broken / breaks >= 0.95

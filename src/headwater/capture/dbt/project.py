@@ -7,6 +7,7 @@ artifacts, snapshots and seeds.
 import csv
 import hashlib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +16,7 @@ import msgspec
 from headwater.capture.dbt.manifest import Manifest, Node, Relation, catalog_columns, read_manifest, reads
 from headwater.capture.dbt.rendering import Names, rendered
 from headwater.capture.dbt.reported import LastRun, Reported, last_run
+from headwater.capture.dbt.seeds import digest_of, read_types
 from headwater.capture.dbt.unique_keys import unique_keys
 from headwater.columns.catalog import folded_name
 from headwater.columns.project import Text
@@ -173,7 +175,8 @@ class _Reader:
             self.built(node, kind, place, table, inputs)
         elif kind == "seed":
             keys = self.keys.get(str(node.get("unique_id")), ())
-            self.texts.append(Text(place, "", table, columns=self.header(node), rows=self.rows(node), keys=keys))
+            columns, types = self.header(node), self.types(node)
+            self.texts.append(Text(place, "", table, columns=columns, rows=self.rows(node), keys=keys, types=types))
         else:
             called = "python model" if kind == "model" else kind.replace("_", " ")
             self.dependents.append(Dependent(called, str(node["name"]), place, inputs, table))
@@ -189,7 +192,10 @@ class _Reader:
             text = versioned(text, config)
         target = table or (f"__dbt__cte__{node['name']}",)
         keys = self.keys.get(str(node.get("unique_id")), ())
-        self.texts.append(Text(place, text, target, view_of(config), source=self.source_of(node), keys=keys))
+        source = self.source_of(node)
+        self.texts.append(
+            Text(place, text, target, view_of(config), source=source, keys=keys, contract=contract_of(node))
+        )
         self.jobs[place] = f"{self.manifest.project}.{node['name']}"
         self.nodes[place] = node
         self.reads[place] = inputs
@@ -210,9 +216,17 @@ class _Reader:
             str(node.get("raw_code")),
             str(config.get("materialized")),
             str(config.get("vars")),
+            sorted(self.sources_of(node)),
             self.shared_source,
         )
         return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+    def sources_of(self, node: Node) -> Iterator[tuple[str, str]]:
+        """The schema and the name of each source that a model reads: a file of properties can give a source another table."""
+        for id_ in reads(node):
+            read = self.manifest.nodes.get(id_)
+            if read is not None and read.get("resource_type") == "source":
+                yield str(read.get("schema")), str(read.get("identifier") or read.get("name"))
 
     def names(self, node: Node) -> Names:
         """Return what refs and sources of a model that is not compiled stand for: dbt has listed them in its dependencies."""
@@ -270,6 +284,14 @@ class _Reader:
             self.problems.append(f"{path}: the header of this seed cannot be read ({error}); the rest is read")
             return ()
 
+    def types(self, node: Node) -> tuple[str, ...]:
+        """Return the types of a seed's columns; none for the seed of a package."""
+        if str(node.get("package_name")) != self.manifest.project:
+            return ()
+        config = node["config"]
+        given = {str(name): str(kind) for name, kind in (config.get("column_types") or {}).items()}
+        return read_types(self.root / str(node["original_file_path"]), given, str(config.get("delimiter") or ","))
+
     def rows(self, node: Node) -> str:
         path = self.root / str(node["original_file_path"])
         return digest_of(path) if str(node.get("package_name")) == self.manifest.project else ""
@@ -286,13 +308,12 @@ class _Reader:
             return {}
 
 
-def digest_of(seed: Path) -> str:
-    """Return the digest of a seed's rows; "" if the file cannot be read."""
-    try:
-        with seed.open("rb") as file:
-            return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
-    except OSError:
-        return ""
+def contract_of(node: Node) -> tuple[tuple[str, str], ...]:
+    """Return the columns of a model's contract, with their types; none if dbt does not enforce it."""
+    if not (node["config"].get("contract") or {}).get("enforced"):
+        return ()
+    columns = (node.get("columns") or {}).values()
+    return tuple((str(one["name"]), str(one.get("data_type") or "")) for one in columns)
 
 
 def view_of(config: Node) -> Literal["", "view", "materialized", "ephemeral"]:

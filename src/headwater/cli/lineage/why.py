@@ -104,7 +104,12 @@ def _print_suspects(found: dict[str, Any]) -> None:
                 f"  {output.counted(len(found['suspects']) - 1 + found['hidden'], 'other change')} less likely; --json lists them",
                 "dim",
             )
-    output.line(f"  by chance {found['by_chance']:.0%}, a change that no run reports {found['unreported']:.0%}", "dim")
+    if found["bad"] == found["runs"]:
+        output.line("  every run that was compared is bad, so nothing tells a cause from chance", "dim")
+    else:
+        output.line(
+            f"  by chance {found['by_chance']:.0%}, a change that no run reports {found['unreported']:.0%}", "dim"
+        )
 
 
 def _print_cause(cause: dict[str, Any], probability: float | None) -> None:

@@ -15,11 +15,27 @@ from headwater.answer.whatif.types import class_of
 from headwater.cli.review.column_types import KnownTypes, Types
 from headwater.cli.review.edits import Effect, edit_of
 from headwater.cli.review.enriching import KeyedTables
+from headwater.cli.review.texts import (
+    breach_of_contract,
+    built_as,
+    columns_of,
+    fits,
+    identity_of,
+    is_moved,
+    is_same,
+    made_tables,
+    names_unquoted,
+    outputs_of,
+    recased,
+    retyped_columns,
+    shape,
+    written_tables,
+)
 from headwater.cli.sql.statements import name
 from headwater.columns.analysis import analyse
 from headwater.columns.catalog import Catalog, table_key
 from headwater.columns.kinds import IDENTITY
-from headwater.columns.project import AnalysedText, Text
+from headwater.columns.project import AnalysedText
 from headwater.columns.result import Flow, Input, Level, Statement, TableName
 from headwater.columns.shape.counted_stars import counted_stars
 from headwater.columns.shape.typed_uses import uses_by_type
@@ -70,13 +86,9 @@ def compare(
 ) -> Review:
     """Compare two states. Texts meet by what they build, else by their place. `after` comes in the order in which it is built. `types`: of columns,
     as they are before."""
-    old = {_identity(one): one for one in before}
-    new = {_identity(one): one for one in after}
+    old = {identity_of(one): one for one in before}
+    new = {identity_of(one): one for one in after}
     return _Comparison(old, new, dialect, KnownTypes(types or {})).result()
-
-
-def _identity(one: AnalysedText) -> str:
-    return ".".join(table_key(one.text.target)) if one.text.target else f"file:{one.text.place}"
 
 
 class _Comparison:
@@ -90,27 +102,33 @@ class _Comparison:
         self.same: list[str] = []
         self.lost: dict[TableName, list[str]] = {}
         """Columns that a table has no longer under their names."""
+        self.recased: dict[TableName, dict[str, str]] = {}
+        """Columns of which the case alone is another, from the old name to the new one, where the database tells them apart."""
+        self.viewed: set[TableName] = set()
+        """Tables that become views."""
         self.resized: set[TableName] = set()
         """Tables that have more columns or fewer than before."""
         self.ephemeral: dict[str, Effect] = {}
         """The changes of models that stand as common tables in the text of those that read them, by the name there."""
         self.keyed = KeyedTables(old.values(), new.values(), dialect)
-        made = {key for one in new.values() for key in _made_tables(one)}
-        self.gone = {key for one in old.values() for key in _made_tables(one)} - made
+        made = {key for one in new.values() for key in made_tables(one)}
+        self.gone = {key for one in old.values() for key in made_tables(one)} - made
 
     def result(self) -> Review:
         for key in sorted(self.gone):
             self.changes.append(Changed("drop_table", name(key)))
             self.effects[key] = Effect(broken="is no longer built")
-        makers = {key: one for one in self.old.values() for key in _made_tables(one)}
+        makers = {key: one for one in self.old.values() for key in made_tables(one)}
         meet = {
             identity: self.old.get(identity)
             or next(
-                (makers[key] for key in sorted(_made_tables(one)) if key in makers), None
+                (makers[key] for key in sorted(made_tables(one)) if key in makers), None
             )  # Its file has another name.
             for identity, one in self.new.items()
         }
         self.unwritten(meet)
+        for _ in range(2):  # One may stand in another.
+            self.read_ephemeral(meet)
         for identity, one in self.new.items():
             self.text(one, meet[identity])
         worst = max((ORDER.index(one.severity) for one in self.affected), default=0)
@@ -120,27 +138,31 @@ class _Comparison:
 
     def unwritten(self, meet: dict[str, AnalysedText | None]) -> None:
         """Note the tables that a text wrote and writes no longer: they stay, with other rows."""
-        now = {one.text.place: _written_tables(self.new[identity]) for identity, one in meet.items() if one is not None}
+        now = {one.text.place: written_tables(self.new[identity]) for identity, one in meet.items() if one is not None}
         for one in self.old.values():
-            for key in sorted(_written_tables(one) - now.get(one.text.place, set()) - self.gone):
+            for key in sorted(written_tables(one) - now.get(one.text.place, set()) - self.gone):
                 self.changes.append(Changed("values", name(key), place=one.text.place))
                 self.effects[key] = Effect(whole=True)
 
     def text(self, new: AnalysedText, old: AnalysedText | None) -> None:
         """Judge one text, and note what its readers will meet."""
-        edited = old is None or not _is_same(old.text, new.text)
+        edited = old is None or not is_same(old.text, new.text)
         differs = edited and (
             old is None
-            or _built_as(old.text) != _built_as(new.text)
+            or built_as(old.text) != built_as(new.text)
             or words(old.text.text, self.dialect) != words(new.text.text, self.dialect)
         )
         if edited and not differs:
             self.same.append(new.text.place)
         known = {one.name.lower() for statement in old.statements for one in statement.unresolved} if old else set()
-        outputs = _outputs(old) if old else {}
-        for key, columns in _outputs(new).items():
+        outputs = outputs_of(old) if old else {}
+        for key, columns in outputs_of(new).items():
             self.schema(key, outputs.get(key), columns, new.text.place)
         own = edit_of(old, new, self.dialect, self.types, self.keyed) if old is not None and differs else Effect()
+        for column in self.recased.get(table_key(new.text.target or ()), {}):
+            own.columns = {**own.columns, column.lower(): ""}
+        if old is not None and new.text.target is not None and new.text.view and not old.text.view:
+            self.viewed.add(table_key(new.text.target))
         self.inline(new, own)
         for place, statement in enumerate(new.statements):
             effect = self.upstream(statement, known, new)
@@ -149,17 +171,31 @@ class _Comparison:
                 effect.wider, effect.rescaled = own.wider | effect.wider, own.rescaled | effect.rescaled
                 effect.because = effect.because or own.because
             earlier = old.statements[place] if old is not None and place < len(old.statements) else None
-            if earlier is not None and not differs and _shape(earlier) != _shape(statement):
-                effect.columns |= dict.fromkeys(sorted(_shape(earlier).keys() ^ _shape(statement).keys()), "")
+            if earlier is not None and not differs and shape(earlier) != shape(statement):
+                effect.columns |= dict.fromkeys(sorted(shape(earlier).keys() ^ shape(statement).keys()), "")
             if earlier is not None:
-                effect.moved = _is_moved(_shape(earlier), _shape(statement))
+                effect.moved = is_moved(shape(earlier), shape(statement))
+            if differs and old is not None and not effect.broken:
+                breach, certain = breach_of_contract(old.text, new.text, shape(statement), own.columns)
+                effect.broken, effect.certain = breach, effect.certain and certain
             self.note(statement, new.text.place, effect, edited=differs, is_new=old is None)
         if new.text.target is not None and not new.statements and differs and old is not None:  # A seed.
-            key = table_key(new.text.target)
-            self.effects[key] = Effect(whole=True)
-            self.affected.append(
-                Affected(new.text.place, 1, name(key), CHANGES, "its rows may be other ones", [], True, True, [])
+            key, retyped = table_key(new.text.target), retyped_columns(old.text, new.text)
+            whole = (old.text.rows, old.text.columns) != (new.text.rows, new.text.columns)
+            if not whole and not retyped:
+                return
+            reason, shown = (
+                ("its rows may be other ones", []) if whole else ("columns get another type", sorted(retyped))
             )
+            self.effects[key] = Effect(whole=whole, columns=retyped)
+            self.affected.append(Affected(new.text.place, 1, name(key), CHANGES, reason, shown, True, True, []))
+
+    def read_ephemeral(self, meet: dict[str, AnalysedText | None]) -> None:
+        """Note the changes of ephemeral models before all texts: what reads one has its text, and may come first."""
+        for identity, new in self.new.items():
+            old = meet[identity]
+            if new.text.view == "ephemeral" and old is not None and not is_same(old.text, new.text):
+                self.inline(new, edit_of(old, new, self.dialect, self.types, self.keyed))
 
     def inline(self, new: AnalysedText, own: Effect) -> None:
         """Add to a text's own change those of the ephemeral models in it, which no statement reads by name."""
@@ -172,13 +208,16 @@ class _Comparison:
             if effect is own or key not in used or not effect:
                 continue
             own.whole = own.whole or effect.whole or bool(used & effect.columns.keys())
-            own.columns = own.columns | {one: effect.columns[one] for one in effect.columns if one in _names(new)}
+            own.columns = own.columns | {one: effect.columns[one] for one in effect.columns if one in columns_of(new)}
             own.because = own.because or (key,)
 
     def schema(self, key: TableName, old: tuple[str, ...] | None, new: tuple[str, ...], place: str) -> None:
         if old is None:
             self.changes.append(Changed("create_table", name(key), place=place))
             return
+        if differing := recased(old, new, self.dialect):
+            self.recased[key] = differing
+            self.changes += [Changed("rename_column", name(key), was, now, place) for was, now in differing.items()]
         before, now = {one.lower(): one for one in old}, {one.lower(): one for one in new}
         lost = [one for low, one in before.items() if low not in now]
         found = [one for low, one in now.items() if low not in before]
@@ -195,10 +234,11 @@ class _Comparison:
         """Return what a statement meets in the tables that it reads, with the columns as they become."""
         found = Effect()
         own = {table_key(flow.target) for flow in statement.flows if flow.target is not None}
+        made = made_tables(text)
         for table in (*statement.reads, *statement.writes):
             key = table_key(table)
             effect = self.effect(table)
-            if effect is None or key in own:
+            if effect is None or key in made or (key in own and not effect.broken):
                 continue
             found.because = found.because or key
             if effect.broken:
@@ -214,6 +254,8 @@ class _Comparison:
         if not found.broken:
             self.counted(statement, text, found)
             self.returned(statement, found)
+            self.written(statement, text, found)
+            self.read_by_case(statement, found)
         if statement.level in {Level.NOTHING, Level.TABLES} and found.because is not None:
             found.whole, found.certain = True, False
         for flow in statement.flows:
@@ -226,11 +268,39 @@ class _Comparison:
         resized = {key: name(table) for table in statement.reads if (key := table_key(table)) in self.resized}
         if resized and self.reads_by_place(text):
             for star in counted_stars(statement.text, self.dialect):
-                for key in (one for one in resized if one == star or _fits(star, one)):
+                for key in (one for one in resized if one == star or fits(star, one)):
                     found.broken, found.certain, found.because = (
                         f"its * reads {resized[key]}, which has other columns",
                         False,
                         key,
+                    )
+
+    def written(self, statement: Statement, text: AnalysedText, found: Effect) -> None:
+        """Note a lost column that a write names, and a write into what becomes a view."""
+        for flow in statement.flows:
+            key = table_key(flow.target or ())
+            if key in made_tables(text) or flow.action == "DELETE":
+                continue
+            gone = {one.lower() for one in self.lost.get(key, ())} | {one.lower() for one in self.recased.get(key, {})}
+            if lost := next((one.name for one in flow.columns if one.name.lower() in gone), None):
+                found.broken, found.certain, found.because = f"it writes {lost}", False, key
+        for table in statement.writes:
+            if (key := table_key(table)) in self.viewed and key not in made_tables(text):
+                found.broken, found.certain, found.because = (
+                    f"it writes {name(table)}, which becomes a view",
+                    False,
+                    key,
+                )
+
+    def read_by_case(self, statement: Statement, found: Effect) -> None:
+        """Note a name without quotes that stands for a column which has capitals then, or for one that had."""
+        for table in statement.reads:
+            for was, now in self.recased.get(table_key(table), {}).items():
+                if names_unquoted(statement.text, self.dialect, was):
+                    found.broken, found.certain, found.because = (
+                        f"it names {was}, which is {now} then",
+                        False,
+                        table_key(table),
                     )
 
     def returned(self, statement: Statement, found: Effect) -> None:
@@ -249,7 +319,7 @@ class _Comparison:
             return analyse(text, self.dialect, self.before)
 
         def is_changed(table: TableName | None) -> bool:
-            return table is not None and (table_key(table) == key or _fits(table_key(table), key))
+            return table is not None and (table_key(table) == key or fits(table_key(table), key))
 
         return find_returned_use(statement, column, read, is_changed)
 
@@ -257,7 +327,7 @@ class _Comparison:
     def before(self) -> Catalog:
         """The columns of the tables that the project makes, as they are before the change."""
         return Catalog(
-            {key: columns for one in self.old.values() for key, columns in _outputs(one).items()}, self.dialect
+            {key: columns for one in self.old.values() for key, columns in outputs_of(one).items()}, self.dialect
         )
 
     def reads_by_place(self, text: AnalysedText) -> bool:
@@ -295,7 +365,7 @@ class _Comparison:
         key = table_key(table)
         if key in self.effects:
             return self.effects[key]
-        fitting = [effect for other, effect in self.effects.items() if _fits(key, other)]
+        fitting = [effect for other, effect in self.effects.items() if fits(key, other)]
         return fitting[0] if len(fitting) == 1 else None
 
     def flow(self, flow: Flow, found: Effect) -> None:
@@ -355,8 +425,11 @@ class _Comparison:
             table_key(flow.target) for flow in statement.flows if flow.target is not None and flow.action == "CREATE"
         }
         for key in targets:
-            if effect.broken and key not in made:  # The table is there, without the rows of this write.
-                self.effects[key] = Effect(whole=True, certain=effect.certain, because=effect.because)
+            if (
+                effect.broken and key not in made
+            ):  # The table is there, without the rows of this write; or it is gone itself.
+                if not (key in self.effects and self.effects[key].broken):
+                    self.effects[key] = Effect(whole=True, certain=effect.certain, because=effect.because)
             else:
                 self.effects[key] = msgspec.structs.replace(effect, broken="breaks" if effect.broken else "")
         columns = [] if effect.whole or effect.broken else sorted(effect.columns or effect.wider)
@@ -374,65 +447,3 @@ class _Comparison:
             effect = self.effects.get(end)
             end = effect.because if effect is not None else None
         return [name(one) for one in reversed(found)]
-
-
-def _fits(key: TableName, other: TableName) -> bool:
-    shorter = min(len(key), len(other))
-    return len(key) != len(other) and key[-shorter:] == other[-shorter:]
-
-
-def _made_tables(one: AnalysedText) -> set[TableName]:
-    found = {
-        table_key(flow.target)
-        for statement in one.statements
-        for flow in statement.flows
-        if flow.target and flow.action == "CREATE"
-    }
-    found |= {
-        table_key(change.table)
-        for statement in one.statements
-        for change in statement.changes
-        if change.action in {"CREATE", "CLONE", "LIKE"} and not change.temporary
-    }
-    return found | ({table_key(one.text.target)} if one.text.target else set())
-
-
-def _written_tables(one: AnalysedText) -> set[TableName]:
-    return {
-        table_key(flow.target) for statement in one.statements for flow in statement.flows if flow.target is not None
-    }
-
-
-def _outputs(one: AnalysedText) -> dict[TableName, tuple[str, ...]]:
-    """The columns of what a text makes, where its text tells them."""
-    found = {}
-    for statement in one.statements:
-        for flow in statement.flows:
-            if flow.target is not None and flow.action == "CREATE":
-                found[table_key(flow.target)] = tuple(output.name for output in flow.columns)
-    if one.text.target is not None and one.text.columns:
-        found[table_key(one.text.target)] = one.text.columns
-    return found
-
-
-def _names(one: AnalysedText) -> set[str]:
-    return {column for statement in one.statements for column in _shape(statement)}
-
-
-def _is_same(old: Text, new: Text) -> bool:
-    if old.source and old.source == new.source:
-        return True
-    return old.text == new.text and _built_as(old) == _built_as(new)
-
-
-def _built_as(text: Text) -> tuple[str, tuple[str, ...], str]:
-    return text.view, text.columns, text.rows
-
-
-def _shape(statement: Statement) -> dict[str, None]:
-    """The names of the columns that a statement makes, in their order."""
-    return {output.name.lower(): None for flow in statement.flows for output in flow.columns}
-
-
-def _is_moved(old: dict[str, None], new: dict[str, None]) -> bool:
-    return [one for one in old if one in new] != [one for one in new if one in old]

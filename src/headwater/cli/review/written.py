@@ -22,12 +22,14 @@ def summary(review: Review) -> str:
     """Return the review in one line."""
     if review.severity is None:
         return (
-            f"Nothing changes in {len(review.same)} edited texts of {review.texts}: comments or layout only."
+            f"Nothing changes in {len(review.same):,} edited texts of {review.texts:,}: comments or layout only."
             if review.same
             else "Nothing changes."
         )
     breaks = sum(one.severity == "breaks" for one in review.affected)
-    return f"{breaks} would break, {len(review.affected) - breaks} would hold other values, of {review.texts} texts."
+    return (
+        f"{breaks:,} would break, {len(review.affected) - breaks:,} would hold other values, of {review.texts:,} texts."
+    )
 
 
 def markdown(

@@ -61,11 +61,17 @@ export function Why({ job, run, short = false }: { job?: string; run?: string; s
                   : "It failed, and recovered"}
               : {plural(found.bad, "bad run")} of the {found.runs} that were compared.
               {found.notes.map((note) => (
-                <span key={note}> {note}.</span>
+                <span key={note}> {sentenceOf(note)}</span>
               ))}
             </p>
-            <Section title={found.named ? "Cause" : "No cause stands out; the likeliest first"}>
-              {!first && <p className="soft">Nothing that the runs report changed with it.</p>}
+            <Section title={found.named ? "Cause" : first ? "No cause stands out; the likeliest first" : "No cause"}>
+              {!first && (
+                <p className="soft">
+                  {found.bad === found.runs
+                    ? "Every run that was compared is bad, so nothing tells a cause from chance."
+                    : "Nothing that the runs report changed with it."}
+                </p>
+              )}
               {first && <Group causes={first.causes} probability={first.probability} />}
               {found.named && others.length > 0 ? (
                 <details>
@@ -77,10 +83,12 @@ export function Why({ job, run, short = false }: { job?: string; run?: string; s
               ) : (
                 others.map((group, i) => <Group key={i} causes={group.causes} probability={group.probability} />)
               )}
-              <p className="soft">
-                That it fails by chance: {percent(found.by_chance)}. That something changed which no run reports:{" "}
-                {percent(found.unreported)}.
-              </p>
+              {found.bad < found.runs && (
+                <p className="soft">
+                  That it is by chance: {percent(found.by_chance)}. That something changed which no run reports:{" "}
+                  {percent(found.unreported)}.
+                </p>
+              )}
             </Section>
             <Section title="Compared">
               <Facts
@@ -98,6 +106,9 @@ export function Why({ job, run, short = false }: { job?: string; run?: string; s
     </Answered>
   );
 }
+
+/** A note of the server, which begins in lower case, as a sentence. */
+const sentenceOf = (note: string) => `${note.charAt(0).toUpperCase()}${note.slice(1)}.`;
 
 function RunOf({ run }: { run: { run_id: string; started_at: string } }) {
   return (

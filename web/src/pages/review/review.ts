@@ -1,5 +1,6 @@
 // A review as `headwater review --json` prints it: checked before it is drawn, and packed into the address, where the server never sees it.
 
+import { count } from "../../format.ts";
 import type { EFFECTS } from "../../search-params.ts";
 
 export type Effect = (typeof EFFECTS)[number];
@@ -110,10 +111,10 @@ export function readReview(text: string): Review {
 export function summaryOf({ severity, same, texts, affected }: Review): string {
   if (severity === null)
     return same.length > 0
-      ? `Nothing changes in ${same.length} edited texts of ${texts}: comments or layout only.`
+      ? `Nothing changes in ${count(same.length)} edited texts of ${count(texts)}: comments or layout only.`
       : "Nothing changes.";
   const breaks = affected.filter((one) => one.severity === "breaks").length;
-  return `${breaks} would break, ${affected.length - breaks} would hold other values, of ${texts} texts.`;
+  return `${count(breaks)} would break, ${count(affected.length - breaks)} would hold other values, of ${count(texts)} texts.`;
 }
 
 export const changeOf = ({ action, table, column, to }: Changed): string =>
