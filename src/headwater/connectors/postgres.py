@@ -70,6 +70,8 @@ def test(task: ConnectorTask) -> Iterator[ConnectorCheck]:
         text = "tables, columns and views can be read" if tables else "the catalog can be read; there is no table yet"
         yield ConnectorCheck("catalog", "ok", text)
         yield _statement_check(rights)
+        if (guess := _guess(settings)) is not None:
+            yield ConnectorCheck("namespace", "ok", guess)
 
 
 def _statement_check(rights: _Rights) -> ConnectorCheck:
@@ -99,7 +101,7 @@ def _statement_check(rights: _Rights) -> ConnectorCheck:
 
 def pull(task: ConnectorTask, send: Send) -> PullReport:
     settings, before = task.settings, task.cursor or {}
-    warnings: list[str] = []
+    warnings = [guess for guess in (_guess(settings),) if guess is not None]
     with _connected(settings) as connection:
         rights = _rights(connection, settings)
         relations = _tables(connection, settings, MOST_TABLES + 1)
@@ -135,7 +137,7 @@ class _Source:
 
     def __init__(self, settings: Mapping[str, str], now: dt.datetime) -> None:
         self.database, self.now = settings["database"], now
-        self.namespace = settings.get("namespace") or f"postgres://{settings['host']}:{settings['port']}"
+        self.namespace = _namespace(settings)
 
     def table(self, one: _Relation) -> dict[str, Any]:
         """The event of a table or view: its columns, its description, its kind."""
@@ -232,6 +234,26 @@ class _Source:
 
     def _name(self, one: _Relation) -> str:
         return names((self.database, one.schema, one.name), _DIALECT, self.namespace).name
+
+
+def _namespace(settings: Mapping[str, str]) -> str:
+    """Return the namespace of the tables. A folder of sockets is a server of this machine, and is no name that another program gives it."""
+    host = "localhost" if _is_socket(settings["host"]) else settings["host"]
+    return settings.get("namespace") or f"postgres://{host}:{settings['port']}"
+
+
+def _is_socket(host: str) -> bool:
+    return host.startswith(("/", "@"))
+
+
+def _guess(settings: Mapping[str, str]) -> str | None:
+    """Return what the namespace of a server behind a socket rests on; None if it was given, or is that of a host."""
+    if settings.get("namespace") or not _is_socket(settings["host"]):
+        return None
+    return (
+        f"the host {settings['host']} is a folder of sockets, so the namespace {_namespace(settings)} is a guess: "
+        "set the option namespace to the one that other programs report"
+    )
 
 
 @contextmanager

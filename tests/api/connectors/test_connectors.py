@@ -216,3 +216,21 @@ def test_roles(served: Any, key: Any, warehouse: dict[str, str]) -> None:
 def pulled(server: Any, name: str, pulls: int) -> dict[str, Any]:
     assert server.post(f"/api/v2/connectors/{name}/pull").status_code == 202
     return wait_for_pull(server, name, pulls)
+
+
+def test_a_server_behind_a_socket_is_named_as_one_of_this_machine(
+    served: Any, postgres: EmbeddedPostgres, warehouse: dict[str, str]
+) -> None:
+    with psycopg.connect(postgres.url) as connection:
+        (folder,) = connection.execute(
+            "select split_part(current_setting('unix_socket_directories'), ',', 1)"
+        ).fetchone() or ("",)
+    server = served(**QUICK)
+    told = add(server, {key: value for key, value in warehouse.items() if key != "namespace"} | {"host": folder})
+    assert told["ok"], told
+    space = f"postgres://localhost:{warehouse['port']}"
+    guess = next(one for one in told["checks"] if one["name"] == "namespace")["text"]
+    assert guess.startswith(f"the host {folder} is a folder of sockets, so the namespace {space} is a guess")
+    state = wait_for_pull(server, "shop")
+    assert guess in state["pulls"][0]["warnings"]
+    assert server.get("/api/v2/datasets", params={"namespace": space}).json()["total"] == 4
