@@ -7,7 +7,7 @@ A check that its author configured as a warning doubts nothing. A skipped one ha
 
 import enum
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,6 +20,9 @@ DOUBT = "made from doubted"
 """The `ref` of the report that an instance is trusted although what it was made from is doubted."""
 # Bytes of a check's name and of its column: both stand in one index.
 _LONGEST, _LONGEST_DETAIL = 400, 300
+
+
+_Body = TypeVar("_Body", bytes, msgspec.Raw)
 
 
 class Result(enum.IntEnum):
@@ -70,7 +73,7 @@ _assertions = msgspec.json.Decoder(_Assertions)
 _tests = msgspec.json.Decoder(_Tests)
 
 
-def assertions_facet(facets: Mapping[str, msgspec.Raw]) -> msgspec.Raw | None:
+def assertions_facet(facets: Mapping[str, _Body]) -> _Body | None:
     """Return the facet that has the results of a dataset's checks: the standard one, else that of Great Expectations."""
     return facets.get(ASSERTIONS) or facets.get(_GREAT_EXPECTATIONS)
 

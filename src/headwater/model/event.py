@@ -196,20 +196,29 @@ class _Reader:
             facets[self.shorten(_FACET_ALIASES.get(key, key).replace("\0", "�"), where)] = body
         return facets
 
-    def datasets(self, raw: msgspec.Raw | None, where: str, io_facets: str) -> list[DatasetReport]:
+    def datasets(self, raw: msgspec.Raw | None, where: str, io_facets: str, job: JobName | None) -> list[DatasetReport]:
         found = []
         for index, item in enumerate(self.part(raw, _arrays, where, "an array") or []):
             place = f"{where}[{index}]"
             parts = self.part(item, _objects, place, "an object")
             if bytes(item) == b"null":
                 self.warn("dataset_without_name", place, f"{place} is null; ignored")
-            if parts is not None and (report := self.dataset(parts, place, io_facets)):
+            if parts is not None and (report := self.dataset(parts, place, io_facets, job)):
                 found.append(report)
         return found
 
-    def dataset(self, parts: Facets, where: str, io_facets: str) -> DatasetReport | None:
-        namespace = self.name(parts.get("namespace"), f"{where}.namespace")
+    def dataset(self, parts: Facets, where: str, io_facets: str, job: JobName | None = None) -> DatasetReport | None:
+        """Return a dataset. An empty namespace, as Flink's connectors for files send it, stands for the namespace of `job`."""
+        given = parts.get("namespace")
+        namespace = self.name(given, f"{where}.namespace")
         name = self.name(parts.get("name"), f"{where}.name")
+        if name and namespace is None and job and given is not None and bytes(given)[:1] == b'"':
+            namespace = job.namespace
+            self.warn(
+                "dataset_without_namespace",
+                where,
+                f"{where} has an empty namespace; its job's is used: {bounded(namespace)!r}",
+            )
         if namespace is None or name is None:
             self.warn("dataset_without_name", where, f"{where} has no namespace or no name; ignored")
             return None
@@ -283,8 +292,8 @@ def _read_tolerantly(readable: bytes, *, broken: bool) -> Event:
         reader.warn("no_producer", "producer", "no producer; OpenLineage requires one")
         producer = ""
     time = reader.time(top.get("eventTime"))
-    inputs = reader.datasets(top.get("inputs"), "inputs", "inputFacets")
-    outputs = reader.datasets(top.get("outputs"), "outputs", "outputFacets")
+    inputs = reader.datasets(top.get("inputs"), "inputs", "inputFacets", job_name)
+    outputs = reader.datasets(top.get("outputs"), "outputs", "outputFacets", job_name)
     job_facets = reader.facets((job or {}).get("facets"), "job.facets")
     if run is not None:
         if job_name is None:

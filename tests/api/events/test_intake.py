@@ -83,6 +83,7 @@ def test_without_identity_it_is_refused_with_the_reason(client: Any, body: bytes
     [
         ({"inputs": "x"}, "wrong_type"),
         ({"inputs": [1, None, {"name": "x"}]}, "dataset_without_name"),
+        ({"inputs": [{"namespace": "", "name": "x"}]}, "dataset_without_namespace"),
         ({"eventTime": "yesterday"}, "bad_event_time"),
         ({"eventTime": "2026-01-01T00:00:00"}, "naive_event_time"),
         ({"eventTime": "9999-12-31T23:59:59Z"}, "future_time"),

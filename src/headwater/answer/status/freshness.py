@@ -17,6 +17,7 @@ from headwater.answer.lineage.runs import RunRef
 from headwater.errors import InvalidQuestion
 from headwater.model import facets as known
 from headwater.model.cadence import Cadence, Judgement, Lateness, judge, learn_seconds
+from headwater.model.checks import assertions_facet
 from headwater.model.names import short
 from headwater.store.database import Connection, Database
 from headwater.store.history import facets as facet_store
@@ -228,7 +229,7 @@ async def _quality(connection: Connection, row: NodeRow, now: dt.datetime) -> Qu
         for side in (facets.inputs, facets.outputs):
             mine = side.get(row.id)
             for given in (mine.here, mine.facets) if mine else ():
-                for name, column, success in _assertions(given.get("dataQualityAssertions")):
+                for name, column, success in _assertions(assertions_facet(given)):
                     checks.setdefault((name, column), Assertion(name, column, success, ref, run.last_event_at))
                 if metrics is None and "dataQualityMetrics" in given:
                     metrics, metrics_at = msgspec.Raw(given["dataQualityMetrics"]), run.last_event_at
@@ -239,9 +240,17 @@ async def _quality(connection: Connection, row: NodeRow, now: dt.datetime) -> Qu
 
 
 def _assertions(body: bytes | None) -> list[tuple[str, str | None, bool]]:
+    """Return name, column and success of a facet's checks, failures first: Great Expectations may report two checks of one kind and column."""
     items = node.plain(body).get("assertions")
-    return [
-        (str(one["assertion"]), one["column"] if isinstance(one.get("column"), str) else None, one["success"])
+    found = [
+        (
+            str(one.get("assertion") or one["expectationType"]),
+            one["column"] if isinstance(one.get("column"), str) else None,
+            one["success"],
+        )
         for one in (items if isinstance(items, list) else [])
-        if isinstance(one, dict) and "assertion" in one and isinstance(one.get("success"), bool)
+        if isinstance(one, dict)
+        and one.keys() & {"assertion", "expectationType"}
+        and isinstance(one.get("success"), bool)
     ]
+    return sorted(found, key=lambda check: check[2])
