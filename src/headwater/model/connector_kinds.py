@@ -141,6 +141,20 @@ KINDS: Final[Mapping[str, ConnectorKind]] = {
             ),
         ),
         ConnectorKind(
+            "powerbi",
+            "dashboards, reports and semantic models, the columns behind their fields, owners, workspaces",
+            (
+                Option("tenant", "the tenant's id or domain", required=True),
+                Option("client_id", "the id of the application to read as", required=True),
+                Option("client_secret", "the secret of that application", secret=True),
+                Option(
+                    "namespaces", "where databases are: NAME=postgres://HOST:5432, separated by commas", required=True
+                ),
+                Option("address", "the address of the API", default="https://api.powerbi.com"),
+                Option("login", "the address that gives tokens", default="https://login.microsoftonline.com"),
+            ),
+        ),
+        ConnectorKind(
             "schema_registry",
             "versions of topics with their columns and compatibility, from a registry with Confluent's API",
             (

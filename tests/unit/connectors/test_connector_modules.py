@@ -255,6 +255,62 @@ def test_tableau_reads_sheets_by_column_owners_projects_and_views() -> None:
     )  # fmt: skip
 
 
+def test_powerbi_reads_models_by_column_reports_dashboards_owners_and_workspaces() -> None:
+    with recorded("powerbi") as system:
+        settings = {
+            "address": system.url,
+            "login": system.url,
+            "tenant": "shop.example.com",
+            "client_id": "id",
+            "client_secret": "secret",
+            "namespaces": "shop=postgres://db:5432",
+        }
+        checks = check("powerbi", settings)
+        assert [(one.name, one.state) for one in checks] == [
+            ("connect", "ok"), ("schema", "ok"), ("databases", "missing"),
+        ]  # fmt: skip
+        assert "'FAR'" in checks[2].text
+        sent, report = pull("powerbi", settings)
+        assert {one["authorization"] for asked, one in system.asked if "token" not in asked} == {"Bearer a-token"}
+        assert not any("secret" in asked for asked, _ in system.asked), "no secret is in an address"
+        again, _ = pull("powerbi", settings, report.cursor)
+        named, _ = pull("powerbi", {**settings, "namespaces": "FAR=snowflake://org-far"})
+        for model in system.answers["GET /v1.0/myorg/admin/workspaces/scanResult/scan-1"]["workspaces"][0]["datasets"]:
+            del model["tables"]
+        blind = check("powerbi", settings)
+        del system.answers["GET /v1.0/myorg/admin/workspaces/modified"]
+        refused = check("powerbi", settings)
+    assert edges(sent) == {
+        "dataset/m1": ({"shop.mart.orders", "shop.mart.customers", "shop.mart.returns"}, {"dataset/m1"}),
+        "dataset/m2": (set(), {"dataset/m2"}),
+        "dataset/m1/report/r1": ({"dataset/m1"}, {"dataset/m1/report/r1"}),
+        "report/r2": (set(), {"report/r2"}),
+        "dashboard/d1": ({"dataset/m1/report/r1", "dataset/m2"}, {"dashboard/d1"}),
+    }
+    total = {"shop.mart.orders#amount"}
+    assert fields(sent)["dataset/m1"] == {
+        "Orders[amount]": total,
+        "Orders[Customer]": {"shop.mart.orders#customer"},
+        "Orders[With Tax]": total,
+        "Orders[Total]": total,
+        "Orders[Share]": total | {"shop.mart.customers#country"},
+        "Customers[country]": {"shop.mart.customers#country"},
+    }
+    assert fields(sent)["dataset/m1/report/r1"]["Orders[Total]"] == {"dataset/m1#Orders[Total]"}
+    assert placed(sent) == {
+        "dataset/m1": ("ana@example.com", "Finance"),
+        "dataset/m2": ("bob@example.com", "Finance"),
+        "dataset/m1/report/r1": ("ana@example.com", "Finance"),
+        "report/r2": ("bob@example.com", "Finance"),
+        "dashboard/d1": ("ana@example.com", "Finance"),
+    }
+    assert again == []
+    assert any("'FAR'" in one for one in report.warnings)
+    assert fields(named)["dataset/m2"] == {"Away[X]": {"FAR.PUBLIC.AWAY#X"}}
+    assert [(one.name, one.state) for one in blind][1:] == [("schema", "missing")]
+    assert [(one.name, one.state) for one in refused] == [("workspaces", "failed")]
+
+
 def test_versions_of_a_schema_registry_are_versions_of_topics() -> None:
     settings = {"namespace": "kafka://broker:9092", "user": "reader", "password": "secret"}
     with recorded("schema_registry") as system:

@@ -295,6 +295,10 @@ _COMMANDS = {
         "Tableau",
         "--address https://tableau.example.com --site shop --token-name headwater --namespaces shop=postgres://db.example.com:5432",
     ),
+    "powerbi": (
+        "Power BI",
+        "--tenant shop.example.com --client-id abc123 --namespaces shop=postgres://db.example.com:5432",
+    ),
     "schema_registry": (
         "a schema registry",
         "--address http://registry.example.com:8081 --namespace kafka://broker.example.com:9092",
