@@ -27,12 +27,13 @@ from headwater.api.metrics import Metrics
 from headwater.api.observed import Observed
 from headwater.api.preparing import is_closed, prepare, secret_key
 from headwater.api.raw_path import RawPath
-from headwater.api.reporting import Reporting
+from headwater.api.reporting import direct_answers
 from headwater.api.routes import auth, badge, health, mcp, v1, v2, v2beta
 from headwater.api.routes.v2 import connectors, history
 from headwater.api.routes.v2.alerts import channels
 from headwater.api.routes.v2.people import admin, listeners
 from headwater.api.sessions import Sessions
+from headwater.api.shortcut import Shortcut
 from headwater.home import home
 from headwater.intake.alerts import alerter
 from headwater.intake.connectors.puller import Puller, PullPace
@@ -158,7 +159,7 @@ def create_app(settings: Settings) -> Any:
         request_max_body_size=None,
         logging_config=None,
     )
-    app = Reporting(app, limits, status)
+    app = Shortcut(app, limits, direct_answers(status, intake, server.max_body_bytes))
     app = _check_hosts(tracing.Traced(app, traces) if traces else app, server)
     tools.application = whole = RawPath(Observed(app, metrics, database.pool), server.root_path)
     return whole

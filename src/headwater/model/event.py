@@ -8,6 +8,7 @@ oddity becomes a warning with a stable code. Facets stay raw bytes and are decod
 import datetime as dt
 import re
 import uuid
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -100,6 +101,8 @@ class _PlainEvent(msgspec.Struct, rename="camel"):
 _plain = msgspec.json.Decoder(_PlainEvent)
 # A text of at most this many characters fits in LONGEST bytes: UTF-8 takes up to 4 bytes for each.
 _SHORT = LONGEST // 4
+# Of texts of at most _SHORT characters: runs repeat their datasets.
+_spelled = lru_cache(maxsize=8192)(normalised)
 
 
 def _read_plain(body: bytes) -> Event | None:
@@ -138,8 +141,8 @@ def _read_plain(body: bytes) -> Event | None:
     return Event(
         "run", at, event.event_type, event.run.run_id, None, JobName(event.job.namespace, event.job.name),
         None, event.run.facets, event.job.facets,
-        [DatasetReport(normalised(d.namespace, d.name), d.facets, d.input_facets) for d in event.inputs],
-        [DatasetReport(normalised(d.namespace, d.name), d.facets, d.output_facets) for d in event.outputs],
+        [DatasetReport(_spelled(d.namespace, d.name), d.facets, d.input_facets) for d in event.inputs],
+        [DatasetReport(_spelled(d.namespace, d.name), d.facets, d.output_facets) for d in event.outputs],
         event.producer, [],
     )  # fmt: skip
 

@@ -1,17 +1,19 @@
-"""Reports that bypass the router get the same answers as through it, for any error in them."""
+"""Reports and events that bypass the router get the same answers as through it, for any error in them."""
 
 import asyncio
+import gzip
 import json
 from typing import Any
 
 import httpx
 import pytest
+from tests.events import dataset, run_event
 from tests.fixtures.servers import inner
 
 from headwater.api import reporting
 from headwater.errors import DatabaseRefused, DatabaseUnavailable
 
-PATH = "/api/v2/instances"
+PATH, EVENTS = "/api/v2/instances", "/api/v1/lineage"
 DECLARED = "entity: reads\nperiod: {every: day, from: 2024-01-01}\n"
 SAID = {"entity": "reads", "what": "produced", "instances": ["2024-03-10"], "key": "one"}
 FEW = {"reports": [SAID]}
@@ -30,6 +32,19 @@ BODIES: list[Any] = [
     b"",
     b"{",
     b'{"reports": [\xff]}',
+]
+EVENT = run_event("COMPLETE", 1, "job", [dataset("a")], [dataset("b")])
+EVENT_BODIES: list[Any] = [
+    EVENT,
+    {key: value for key, value in EVENT.items() if key != "producer"},
+    {"run": {"runId": "no id"}, "job": {"namespace": "n", "name": "é😀"}, "eventTime": "today", "eventType": "start"},
+    {"run": {}, "job": {"namespace": "n"}},
+    [EVENT],
+    {},
+    b"",
+    b"{",
+    b"\xef\xbb\xbf" + json.dumps(EVENT).encode(),
+    b'{"job": {"namespace": "n", "name": "\xff"}}',
 ]
 
 
@@ -133,3 +148,49 @@ def test_the_same_limits_hold(served: Any, monkeypatch: pytest.MonkeyPatch) -> N
         return [second.status_code, (await first).status_code]
 
     assert both.server.run(crowd()) == [503, 503]
+
+
+def test_an_event_is_answered_as_by_the_router(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = Both(served(server={"max_body_bytes": 4096}))
+    for body in EVENT_BODIES:  # so that each is a duplicate in both answers
+        both.server.post(EVENTS, content=content(body))
+    routed: list[str] = []
+    handle = type(both.router).__call__
+
+    async def count(self: Any, scope: Any, receive: Any, send: Any) -> None:
+        routed.append(scope["path"])
+        await handle(self, scope, receive, send)
+
+    monkeypatch.setattr(type(both.router), "__call__", count)
+    assert [both.same(body, EVENTS) for body in EVENT_BODIES] == [201, 201, 201, 422, 400, 422, 400, 400, 201, 201]
+    assert len(routed) == len(EVENT_BODIES)  # the router alone; the server answered without it
+    packed = gzip.compress(content(EVENT))
+    assert both.same(packed, EVENTS, **{"content-encoding": "gzip"}) == 201
+    assert both.same(packed[:-4], EVENTS, **{"content-encoding": "gzip"}) == 400
+    assert both.same(packed, EVENTS, **{"content-encoding": "br"}) == 400
+    assert both.same(b" " * 5000, EVENTS) == 413
+    assert both.same(gzip.compress(b" " * 5000), EVENTS, **{"content-encoding": "gzip"}) == 413
+    assert both.same(EVENT, EVENTS, origin="https://elsewhere.example") == 403
+    routed.clear()
+    assert both.same(EVENT, f"{EVENTS}?some=thing") == 201
+    assert len(routed) == 2
+    found = both.server.get("/metrics").text
+    assert f'headwater_http_requests_total{{method="POST",route="{EVENTS}",status="413"}} 2.0' in found
+
+
+def test_errors_and_keys_of_events_are_those_of_the_router(
+    served: Any, key: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = Both(served(access={"mode": "keys", "admin_key": "an-admin-key-of-the-tests"}))
+    write = {"authorization": f"Bearer {key('write').key}"}
+    read = {"authorization": f"Bearer {key('read').key}"}
+    both.server.post(EVENTS, content=content(EVENT), headers=write)
+    assert [both.same(EVENT, EVENTS, **headers) for headers in ({}, read, write)] == [401, 403, 201]
+    errors: list[Exception] = [DatabaseUnavailable("later"), DatabaseRefused("no"), RuntimeError("what")]
+    for error, status in zip(errors, (503, 422, 500), strict=True):
+
+        async def fail(*_: Any, error: Exception = error) -> Any:
+            raise error
+
+        monkeypatch.setattr(both.router.state.intake, "accept", fail)
+        assert both.same(EVENT, EVENTS, **write) == status

@@ -1,7 +1,11 @@
 """Group commit: events that arrive while a transaction runs share the next one.
 
-No request waits for a timer: if no transaction runs, it is written at once. Under load the transactions grow by themselves, and each reply
-still follows its own commit. A batch that the database refuses is written event by event; one bad event does not fail its neighbours.
+No request waits for a timer: if no transaction runs, it is written as soon as the requests that have arrived beside it are read. Under load the
+transactions grow by themselves, and each reply still follows its own commit. A batch that the database refuses is written event by event; one
+bad event does not fail its neighbours.
+
+One transaction runs at a time: events are mostly about the same datasets, so a second one would wait for the first one's row locks, and two small
+transactions cost more than one large one (decision 065).
 """
 
 import asyncio
@@ -17,8 +21,8 @@ Result = TypeVar("Result")
 _MOST = 256
 _MOST_BYTES = 8 * 1024 * 1024
 _WAITING_BYTES = 64 * 1024 * 1024
-# While one batch waits for PostgreSQL, the next can be read and projected.
-_AT_ONCE = 2
+# Turns of the event loop in which requests that have arrived may still join a batch, while each turn brings one.
+_TURNS = 8
 
 
 class _Waiting(Generic[Item, Result]):
@@ -32,22 +36,19 @@ class _Waiting(Generic[Item, Result]):
 class Batcher(Generic[Item, Result]):
     """Collects items and writes them with `write`, which takes a batch and returns one result for each item, in order.
 
-    `at_once`: how many batches may be written concurrently. `most_bytes`: of a batch of several items.
+    One batch is written at a time. `most_bytes`: of a batch of several items.
     """
 
     def __init__(
         self,
         write: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]],
-        at_once: int = _AT_ONCE,
         most_bytes: int = _MOST_BYTES,
     ) -> None:
         self._write = write
         self._most_bytes = most_bytes
-        self._at_once = at_once
         self._waiting: deque[_Waiting[Item, Result]] = deque()
         self._bytes = 0
-        self._running = 0
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._writing: asyncio.Task[None] | None = None
 
     async def add(self, item: Item, size: int) -> Result:
         """Write the item in the next batch and return its result. Raises what `write` raises; Overloaded if too many bytes wait."""
@@ -56,11 +57,8 @@ class Batcher(Generic[Item, Result]):
         waiting: _Waiting[Item, Result] = _Waiting(item, size)
         self._waiting.append(waiting)
         self._bytes += size
-        if self._running < self._at_once:
-            self._running += 1
-            task = asyncio.create_task(self._drain())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._drain())
         return await waiting.future
 
     async def _drain(self) -> None:
@@ -68,10 +66,20 @@ class Batcher(Generic[Item, Result]):
             await self._write_all()
         finally:
             # No await between finding the queue empty and this line: the next item to arrive starts a new task.
-            self._running -= 1
+            self._writing = None
+
+    async def _gather(self) -> None:
+        """Let the requests that have arrived add their items: one turn reads a body, the next adds it."""
+        for _ in range(_TURNS):
+            before = len(self._waiting)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            if len(self._waiting) == before:
+                return
 
     async def _write_all(self) -> None:
         while self._waiting:
+            await self._gather()
             batch: list[_Waiting[Item, Result]] = []
             size = 0
             while (

@@ -1,5 +1,6 @@
 """The rows that one event adds to the tables."""
 
+import datetime as dt
 import uuid
 
 from headwater.model.event import Warning
@@ -12,6 +13,13 @@ class Changes(rows.RowSet):
     def __init__(self) -> None:
         super().__init__()
         self.warnings: list[Warning] = []
+        self._namespaces: set[str] = set()
+
+    def add_namespace(self, name: str, at: dt.datetime) -> None:
+        """Add a namespace, once: most names of an event share one or two."""
+        if name not in self._namespaces:
+            self._namespaces.add(name)
+            self.add(rows.NamespaceRow(name, at))
 
     def take_nodes(self, left: set[uuid.UUID]) -> list[str]:
         """Remove from `left` the datasets, jobs and runs that the event mentions; return their node ids (`run:{uuid}` for runs)."""

@@ -229,7 +229,7 @@ class _Projection:
                 explicit_at=self.at if explicit else None,
             )
         )
-        self.add(rows.NamespaceRow(name.namespace, self.at))
+        self.changes.add_namespace(name.namespace, self.at)
         return job
 
     # -- datasets, edges and versions --
@@ -260,7 +260,7 @@ class _Projection:
         """Add the dataset that a reported name refers to. Returns its id, and the partition that was folded out of the name."""
         placed = self.decoder.identity.place(name)
         self.add(rows.DatasetRow(placed.id, placed.name.namespace, placed.name.name, self.at))
-        self.add(rows.NamespaceRow(placed.name.namespace, self.at))
+        self.changes.add_namespace(placed.name.namespace, self.at)
         return placed.id, dict(placed.part)
 
     def add_edge(

@@ -80,9 +80,8 @@ class StatusIntake:
     """Accepts reports; those that arrive at the same time are written together."""
 
     def __init__(self, database: Database, ahead: dt.timedelta = AHEAD) -> None:
-        # One batch at a time: a second one would only wait for the first one's lock.
         self._batcher: Batcher[list[SentReport], Recorded] = Batcher(
-            lambda requests: _record_requests(database, requests, ahead), at_once=1, most_bytes=_PORTION_BYTES
+            lambda requests: _record_requests(database, requests, ahead), most_bytes=_PORTION_BYTES
         )
 
     async def add(
