@@ -65,17 +65,36 @@ class Quiet(msgspec.Struct, frozen=True):
         """The first moment from `moment` on that is not quiet."""
         zone = zoneinfo.ZoneInfo(self.zone)
         found = moment
-        for _ in range(2 * _FURTHEST):
+        for _ in range(4 * _FURTHEST):
             if not self.holds(found):
                 return found
             day = found.astimezone(zone).date()
-            nexts = [_at(day + _ONE_DAY * ahead, minute, zone) for ahead in (0, 1) for minute in (0, self.last)]
-            found = min(one for one in nexts if one > found)
+            nexts = [
+                _at(day + _ONE_DAY * ahead, minute, zone, fold)
+                for ahead in (0, 1)
+                for minute in (0, self.last)
+                for fold in (0, 1)
+            ]
+            found = _first_change(found, min(one for one in nexts if one > found), zone)
         return found  # every day is quiet: nothing ever leaves, which `read_quiet` refuses
 
 
-def _at(day: dt.date, minute: int, zone: zoneinfo.ZoneInfo) -> dt.datetime:
-    return dt.datetime.combine(day, dt.time(minute // 60, minute % 60), zone).astimezone(dt.UTC)
+def _at(day: dt.date, minute: int, zone: zoneinfo.ZoneInfo, fold: int = 0) -> dt.datetime:
+    """`fold`: 1 for the second of two moments that clocks show so, where they are set back."""
+    return dt.datetime.combine(day, dt.time(minute // 60, minute % 60, fold=fold), zone).astimezone(dt.UTC)
+
+
+def _first_change(after: dt.datetime, upto: dt.datetime, zone: zoneinfo.ZoneInfo) -> dt.datetime:
+    """Return when the clocks of the zone are set, to the second, or `upto` if they are not in between."""
+    offset = after.astimezone(zone).utcoffset()
+    if upto.astimezone(zone).utcoffset() == offset:
+        return upto
+    first, last = int(after.timestamp()), int(upto.timestamp())
+    while last - first > 1:
+        middle = (first + last) // 2
+        same = dt.datetime.fromtimestamp(middle, zone).utcoffset() == offset
+        first, last = (middle, last) if same else (first, middle)
+    return dt.datetime.fromtimestamp(last, dt.UTC)
 
 
 def read_deadline(part: Part | None, fields: Fields) -> Deadline | None:
