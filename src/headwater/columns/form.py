@@ -219,13 +219,14 @@ Query = Select | SetOperation | Values
 
 class Target(msgspec.Struct, array_like=True, gc=False):
     """A table or a path that a statement writes. `partition`: columns with a constant value in PARTITION (…), which the query does not
-    give."""
+    give. `evolves`: it gets the columns of the query that it has not (WITH SCHEMA EVOLUTION)."""
 
     name: Parts
     columns: list[str] = []
     partition: list[str] = []
     dynamic: list[str] = []
     is_path: bool = False
+    evolves: bool = False
 
 
 class QueryForm(_Node):

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from tests.fixtures.connect import connect_server
 
 from conftest import Kept
 from headwater.capture.spark import environment
+from headwater.capture.spark.connect import requests
 from headwater.capture.spark.connect.collector import NO_COUNTS
+from headwater.capture.spark.connect.server import Server
 from scale import suite_takes
 
 PATIENCE = 240.0
@@ -170,8 +173,51 @@ def test_tables_are_named_as_they_were_when_capture_is_late(
     finally:
         over.set()
     assert watched.flush(PATIENCE)
-    expected = json.loads((CASES / "writers.expected.json").read_text())["events"]
-    assert told(events.events) == [{key: value for key, value in event.items() if key != "rows"} for event in expected]
+    assert told(events.events) == uncounted("writers")
+
+
+def test_a_table_has_its_name_while_it_is_replaced(
+    remote: Any, watched: Any, events: Kept, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Capture asks about a table when Spark has dropped it, and has not made it again."""
+    from pyspark.sql.connect import functions
+    from pyspark.sql.connect.window import Window
+
+    assert watched.flush(PATIENCE)
+    events.events.clear()
+    take, end, ask, replaces = watched._collector.take, requests._ended, Server.table, threading.Event()
+    taken: dict[int, threading.Event] = defaultdict(threading.Event)
+
+    def take_half_way(kind: str, request: Any) -> None:
+        text = str(request.plan.command)
+        if kind == "start" and ("drop table" in text or ("MODE_OVERWRITE" in text and "INSERT_INTO" not in text)):
+            replaces.set()
+        take(kind, request)
+        replaces.clear()
+        if kind == "end":
+            taken[id(request)].set()
+
+    def end_and_wait(receive: Any, request: Any, failure: Any) -> None:
+        end(receive, request, failure)
+        if request is not None:
+            assert taken[id(request)].wait(PATIENCE)
+
+    def ask_half_way(server: Server, name: str) -> Any:
+        return None if replaces.is_set() and "made_writers" in name else ask(server, name)
+
+    monkeypatch.setattr(watched._collector, "take", take_half_way)
+    monkeypatch.setattr(requests, "_ended", end_and_wait)
+    monkeypatch.setattr(Server, "table", ask_half_way)
+    run("writers", remote, place, tmp_path, functions, Window)
+    assert watched.flush(PATIENCE)
+    actual = told(events.events)
+    assert actual == uncounted("writers"), json.dumps(actual, indent=1)
+
+
+def uncounted(name: str) -> list[dict[str, Any]]:
+    """Return the expected events of a case without counts of rows."""
+    expected = json.loads((CASES / f"{name}.expected.json").read_text())["events"]
+    return [{key: value for key, value in event.items() if key != "rows"} for event in expected]
 
 
 PROGRAM = """

@@ -4,7 +4,7 @@ A plan that is too large to read yields tables without columns and a warning, wi
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -52,15 +52,20 @@ class Analysis(msgspec.Struct):
         if len(names) == len(self.fields):
             self.fields = [field | {"name": name} for field, name in zip(self.fields, names, strict=True)]
 
-    def rewrites(self, table: Dataset, fields: list[dict[str, Any]]) -> None:
-        """Describe a rewrite of some rows of a table that it reads: the columns are the table's, and other rows keep their values."""
+    def rewrites(self, table: Dataset, fields: list[dict[str, Any]], added: Collection[str] = ()) -> None:
+        """Describe a rewrite of some rows of a table that it reads: the columns are the table's, and other rows keep their values.
+
+        `added`: columns that the table gets by this, of which no row has a value before.
+        """
         made = {column.name: column for column in self.columns}
         leaf = next(
             (leaf for leaf, some in self.leaves.by_key.items() if any(one.key == table.key for one in some)), ""
         )
         self.fields = fields
         self.columns = [
-            Column(each.id, each.name, deps.merged([each.depends, deps.of(deps.Source(leaf, each.name))]))
+            each
+            if each.name in added
+            else Column(each.id, each.name, deps.merged([each.depends, deps.of(deps.Source(leaf, each.name))]))
             for each in (made.get(name, Column(-1, name, {})) for name in (str(field["name"]) for field in fields))
         ]
 

@@ -122,6 +122,8 @@ class _Reader:
             return self._cast(node)
         if kind in {"GetStructField", "GetArrayStructFields"}:
             return self._field(node)
+        if kind == "UpdateFields" and (changed := self._updated(node)) is not None:
+            return deps.strengthened(deps.merged(one.depends for one in changed.values()), deps.TRANSFORMATION)
         if kind == "GetJsonObject" and (found := self._json_path(node)) is not None:
             return found
         if kind == "NamedLambdaVariable" and node.expression_id in self.bound:
@@ -345,11 +347,9 @@ class _Reader:
     def _updated(self, node: Node) -> Fields | None:
         """Return the fields of a struct after `withField` and `dropFields`."""
         made = self.fields(node.children[0])
-        if made is None:
-            made = self.source_fields(node.children[0])
-        if made is None:
+        result = self.source_fields(node.children[0]) if made is None else dict(made)
+        if result is None:
             return None
-        result = dict(made)
         for operation in node.children[1:]:
             name = str(operation.fields.get("name"))
             if operation.kind == "WithField" and operation.children:

@@ -261,5 +261,7 @@ class _Ladder:
         found.kind = kind or found.kind
         if "MATERIALIZED" in kind and isinstance(found.form, form.WriteForm):
             found.form.view = "materialized"
+        if isinstance(found.form, (form.WriteForm, form.UpdateForm)):
+            found.form.target.evolves = rewriting.evolves(Phrase(tokens, context))
         found.warnings += warnings
         return found

@@ -10,6 +10,7 @@ from headwater.columns.recovery.phrase import Phrase, inserted_token, words_of
 _SHORT = {"SEL": (TokenType.SELECT, "SELECT"), "INS": (TokenType.INSERT, "INSERT"), "UPD": (TokenType.UPDATE, "UPDATE"),
           "DEL": (TokenType.DELETE, "DELETE"), "UPSERT": (TokenType.INSERT, "INSERT")}  # fmt: skip
 _HINTS = frozenset({"LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "QUICK", "IGNORE"})
+_EVOLUTION = ("WITH", "SCHEMA", "EVOLUTION")
 _PIPED = {
     "SET": (TokenType.REPLACE, "REPLACE"),
     "DROP": (TokenType.EXCEPT, "EXCEPT"),
@@ -75,6 +76,11 @@ def simplified(phrase: Phrase) -> tuple[list[Any], str]:
         tokens = creation.plain(phrase, created, place, _cut(phrase, place))
         return _cleaned(Phrase(tokens, phrase.context), len(tokens)), created.kind
     return _cleaned(phrase, _cut(phrase, 0) if phrase.word(0) not in {"CREATE", "ALTER"} else phrase.size), ""
+
+
+def evolves(phrase: Phrase) -> bool:
+    """Return whether a statement gives its target the columns that it has not yet."""
+    return phrase.word(0) in {"INSERT", "MERGE"} and phrase.after(1, *_EVOLUTION) > 0
 
 
 def _cut(phrase: Phrase, place: int) -> int:
@@ -394,7 +400,7 @@ def _head_hints(phrase: Phrase, dropped: set[int]) -> None:
     place = 1
     while place < phrase.size:
         word = phrase.word(place)
-        if (at := phrase.after(place, "WITH", "SCHEMA", "EVOLUTION")) > 0:
+        if (at := phrase.after(place, *_EVOLUTION)) > 0:
             dropped.update(range(place, at))
         elif word in _HINTS:
             at = place + 1

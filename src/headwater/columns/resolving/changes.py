@@ -39,6 +39,16 @@ class Changes:
     def __init__(self, teller: Teller) -> None:
         self.teller = teller
 
+    def evolve(self, target: form.Target, columns: list[str]) -> None:
+        """Record the columns that a statement with schema evolution adds to its target."""
+        key = self.teller.key(target.name)
+        schema = self.teller.session.find(key, self.teller.resolver.catalog) if target.evolves else None
+        if schema is not None:
+            added = [self.teller.display_name(one) for one in columns if one not in schema.positions and one != "*"]
+            listed, parser = [*schema.columns, *added], self.teller.resolver.rule.parser
+            wider = Schema(schema.name, listed, parser, schema.own, schema.doubt, schema.fields)
+            self.teller.session.record_table(key, wider, temporary=key in self.teller.session.temporary)
+
     def tell(self, what: form.ChangeForm) -> None:
         for query in what.reads:
             relation = self.teller.resolver.query(query, {}, None)

@@ -113,6 +113,7 @@ class _Teller:
         elif isinstance(what, form.UpdateForm):
             changed = self._changed(what, ctes)
             self.flow(changed.target, what.action, changed.columns, changed.rows, changed.reads)
+            Changes(self).evolve(what.target, [column for column, _ in changed.columns])
         elif isinstance(what, form.SeveralForm):
             known = self.resolver.with_ctes(what.ctes, ctes, None)
             for one in what.forms:
@@ -146,6 +147,7 @@ class _Teller:
             rows = Rows(changed.rows.own, [*changed.rows.below, *([rows] if rows else [])])
             reads = list(dict.fromkeys([*reads, *changed.reads]))
         self.flow(name, what.action, columns, rows, reads)
+        Changes(self).evolve(what.target, [column for column, _ in columns])
         if what.creates:
             self.result.changes.append(Change("CREATE", name, None, what.temporary))
             known = not any(isinstance(value, Open) for _, value in columns)
@@ -194,7 +196,7 @@ class _Teller:
             return self._placed_open(names, columns, opened)
         if len(names) != len(columns) and columns:
             fewer = len(columns) < len(names) and self.resolver.rule.parser in _FILLS_FROM_LEFT and not target.columns
-            if not fewer:
+            if not fewer and not (target.evolves and len(columns) > len(names)):
                 self.result.warnings.append(f"{len(columns)} columns go into {len(names)} of {'.'.join(name)}")
                 if not what.creates:
                     return columns
@@ -311,9 +313,11 @@ class _Teller:
                     elif fitting:
                         reason = "more than one table of unknown schema may have it"
                         found.append((name, self.resolver.leaves.guess(name, fitting, reason)))
-            else:
+            if schema is None or what.target.evolves:
                 found += [
-                    (name, value.star() if isinstance(value, Open) else value) for name, value in source.columns()
+                    (name, value.star() if isinstance(value, Open) else value)
+                    for name, value in source.columns()
+                    if schema is None or name not in schema.positions
                 ]
         return found
 

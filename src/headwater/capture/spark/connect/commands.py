@@ -123,7 +123,7 @@ def _write_operation(inner: Any, sources: Sources) -> Effect | None:
         located = sources.table(parts)
         path = options.get("path", "")
         replaced = lifecycle == OVERWRITE and not inserts
-        if replaced and located is not None and not path and not located.dataset.layer:
+        if replaced and not path and (located is None or not located.dataset.layer):
             target = sources.default_place(parts)  # Spark drops such a table, wherever it was, and makes a new one
             target.storage = inner.source or sources.server.setting("spark.sql.sources.default")
         else:
@@ -194,7 +194,7 @@ def _merge_into(inner: Any, sources: Sources) -> Effect:
     tree, columns = merging.merge(inner, binder, target, source)
     found = analyse(binder, Bound(tree, columns))
     place = target_of(sources.table(parts), sources, parts, "", "")
-    found.rewrites(place, scopes.schema_fields(columns))
+    found.rewrites(place, scopes.schema_fields(columns), [one.name for one in columns[len(target.attributes) :]])
     return Effect(Write(place, ""), found)
 
 
@@ -341,7 +341,10 @@ def _flow_effect(into: Any, statement: Any, binder: Binder, sources: Sources) ->
     target = target_of(located, sources, parts, _location(statement.text, flow.action), "")
     if flow.action in statements.REPLACING:
         if target_bound is not None:
-            found.rewrites(target, scopes.schema_fields(target_bound.attributes))
+            before = {one.name.lower() for one in target_bound.attributes}
+            added = [one for one in bound.attributes if one.name != "*" and one.name.lower() not in before]
+            fields = scopes.schema_fields([*target_bound.attributes, *added])
+            found.rewrites(target, fields, [one.name for one in added])
         return Effect(Write(target, ""), found)
     lifecycle = _lifecycle(flow.action, statement, exists=located is not None)
     return Effect(Write(target, lifecycle), found, unlocated=parts if located is None else [])

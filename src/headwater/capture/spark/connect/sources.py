@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from headwater.capture.spark import datasets, snapshots
-from headwater.capture.spark.commands import CREATE, DROP, OVERWRITE, Write
+from headwater.capture.spark.commands import ALTER, CREATE, DROP, OVERWRITE, RENAME, Write
 from headwater.capture.spark.connect.scope import Bound
 from headwater.capture.spark.connect.server import NoAnswer, Server, Table
 from headwater.capture.spark.connect.statements import quoted
@@ -95,16 +95,22 @@ class Sources:
         return self.server.setting("spark.sql.warehouse.dir").rstrip("/")
 
     def table(self, parts: list[str]) -> Located | None:
-        """Return a table or view of the catalog, or None if there is none. Raises NoAnswer."""
+        """Return a table or view of the catalog, or None if there is none. Raises NoAnswer.
+
+        The server answers while the command runs that it is asked for: a table that is gone then, or half gone, is as the program left it before.
+        """
         name = self.symlink(self.full(parts))[1].lower()
+        left = self._left.get(name)
         try:
             located = self._asked(parts)
         except NoAnswer:
-            if not self.is_late() or name not in self._left:
+            if left is None and not (self.is_late() and name in self._left):
                 raise
-            return self._left[name]
+            return left
         if self.is_late():
             return self._left.get(name, located)
+        if located is None and left is not None:
+            return left
         _put(self._left, name, located)
         return located
 
@@ -120,6 +126,11 @@ class Sources:
         name = (target.symlink or target.key)[1].lower()
         if write.lifecycle == DROP:
             _put(self._left, name, None)
+        elif write.lifecycle in {ALTER, RENAME}:
+            self._left.pop(name, None)
+            for other, one in self._left.items():
+                if one is not None and one.dataset.key == write.previous:
+                    self._left[other] = None
         elif write.lifecycle in {CREATE, OVERWRITE} and columns:
             last = [one for one in columns if one in write.partitions]
             identity = name.split(".")
@@ -128,6 +139,8 @@ class Sources:
             if target.kind == "VIEW" and (query := _VIEWED.search(sql)) is not None:
                 located.text = query[1]
             _put(self._left, name, located)
+        elif write.lifecycle in {CREATE, OVERWRITE} and self._left.get(name) is None:
+            self._left.pop(name, None)  # it is there now, and its columns are not known
 
     def _asked(self, parts: list[str]) -> Located | None:
         found = self.server.table(quoted(parts))
@@ -168,9 +181,13 @@ class Sources:
         return ".".join(self.full(parts)).lower() in self._places
 
     def place(self, parts: list[str]) -> Dataset:
-        """Return a table that is not there: one that was, by its last place, or one that will be, by its database's. Raises NoAnswer."""
+        """Return a table that is not there: one that was, by its last place, or one that will be, by its database's. Raises NoAnswer.
+
+        A new table is not where the one was that the program has dropped.
+        """
         identity = self.full(parts)
-        known = self._places.get(".".join(identity).lower())
+        name = self.symlink(identity)[1].lower()
+        known = self._places.get(".".join(identity).lower()) if name not in self._left else None
         return msgspec.structs.replace(known, fields=[]) if known is not None else self.default_place(parts)
 
     def default_place(self, parts: list[str]) -> Dataset:
