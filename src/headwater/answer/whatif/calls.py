@@ -41,6 +41,13 @@ class Around(msgspec.Struct):
             if routines.names_column(expression, edit.column)
         ]
 
+    def relatives(self, table: NodeRow) -> tuple[list[str], list[str]]:
+        """Return the tables that are parts of this one, partitions and heirs, and those that it is a part of."""
+        pairs = [routines.parents_of(text) for text in self.texts.values()]
+        parts = [made for made, parents in pairs if any(routines.same_name(one, table.name) for one in parents)]
+        wholes = [one for made, parents in pairs if made and routines.same_name(made, table.name) for one in parents]
+        return list(dict.fromkeys(parts)), list(dict.fromkeys(wholes))
+
     def functions(self, table: NodeRow, edits: Iterable[Edit]) -> list[str]:
         """Return the functions that triggers of the table run and that name a changed column of the row."""
         named = {edit.column for edit in edits if edit.action in {"drop_column", "rename_column", "retype_column"}}
@@ -56,9 +63,10 @@ class Around(msgspec.Struct):
 
 
 async def load_around(connection: Connection, tables: Iterable[NodeRow]) -> Around:
-    """Fetch the texts that name one of the tables and make triggers or generated columns, and those of the triggers' functions."""
+    """Fetch the texts that name one of the tables and make triggers, generated columns, partitions or heirs, and those of the triggers' functions."""
     lasts = {table.name.rpartition(".")[2] for table in tables}
-    asked = [f"{last} {word}" for last in sorted(lasts) for word in ("trigger", "generated")]
+    words = ("trigger", "generated", "partition", "inherits")
+    asked = [f"{last} {word}" for last in sorted(lasts) for word in words]
     texts = await _texts(connection, await search.of_sql(connection, asked, _MOST))
     run = {one.function.rpartition(".")[2] for text in texts.values() for one in routines.triggers(text)}
     return Around(texts | await _texts(connection, await search.of_sql(connection, sorted(run), _MOST)))

@@ -30,6 +30,7 @@ _TABLE: Final = re.compile(
     rf"^\s*(?:create\s+(?:unlogged\s+|foreign\s+)?table|alter\s+table)\s+(?:if\s+(?:not\s+)?exists\s+)?(?:only\s+)?{_NAME}",
     re.IGNORECASE,
 )
+_PARENTS: Final = re.compile(rf"\bpartition\s+of\s+{_NAME}|\binherits\s*\(\s*([^()]*)\)", re.IGNORECASE)
 _EVENTS: Final = {
     "insert": ("insert", "merge", "copy"),
     "update": ("update", "merge"),
@@ -96,6 +97,14 @@ def generated_columns(text: str, table: str) -> dict[str, str]:
     if named is None or not same_name(_folded(named[1]), table):
         return {}
     return {_folded(found[1]): _parenthesis(text, found.end()) for found in _GENERATED.finditer(text)}
+
+
+def parents_of(text: str) -> tuple[str, list[str]]:
+    """Return the table that a text makes as a partition or an heir, and the tables that have its rows too; none if it makes no such table."""
+    text = _COMMENT.sub(" ", text)
+    made = _TABLE.match(text)
+    names = [name for found in _PARENTS.finditer(text) for name in (found[1] or found[2]).split(",")] if made else []
+    return (_folded(made[1]) if made and names else "", [_folded(name.strip()) for name in names])
 
 
 def names_column(expression: str, column: str) -> bool:

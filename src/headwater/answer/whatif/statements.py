@@ -19,6 +19,9 @@ _MAKES: Final = frozenset({"CREATE", "CLONE", "LIKE"})
 _LONGEST_QUOTE: Final = 120
 
 
+_CASE_ALONE: Final = "the name changes its case alone: which statements write it so is not known"
+
+
 def read_statements(
     statements: Iterable[Any], dialect: str, columns_of: Mapping[str, Types | None]
 ) -> tuple[list[TableChange], list[Unjudged]]:
@@ -35,9 +38,15 @@ def read_statements(
         beside = beside_tables(statement, dialect)
         for rule in beside.rules:
             tables.at(rule.table).add(TableChange("rule", rule.table, rule.column, rule.words))
-        if beside.reason:
-            unjudged[Unjudged(" ".join(statement.text.split())[:_LONGEST_QUOTE], beside.reason)] = None
+        for reason in (beside.reason, _CASE_ALONE if _changes_case(statement) else ""):
+            if reason:
+                unjudged[Unjudged(" ".join(statement.text.split())[:_LONGEST_QUOTE], reason)] = None
     return tables.differences(), list(unjudged)
+
+
+def _changes_case(statement: Any) -> bool:
+    renames = [edit for change in statement.changes for edit in change.edits if edit.action == "RENAME"]
+    return any(edit.column != edit.to and edit.column.lower() == edit.to.lower() for edit in renames)
 
 
 class _Column(msgspec.Struct):

@@ -2,8 +2,9 @@
 
 import asyncio
 import difflib
+import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,7 +12,7 @@ import msgspec
 from headwater.answer.lineage import find, inferred
 from headwater.answer.whatif.affected import Dashboard, HitColumn, HitEntity, HitJob, Person, Warned, describe
 from headwater.answer.whatif.beside import beside_tables
-from headwater.answer.whatif.calls import follow_calls, load_around
+from headwater.answer.whatif.calls import Around, follow_calls, load_around
 from headwater.answer.whatif.changes import Question, TableChange, Unjudged, split_target
 from headwater.answer.whatif.routines import changed_routines
 from headwater.answer.whatif.spread import spread
@@ -25,6 +26,11 @@ from headwater.store.lineage.nodes import NodeRow
 
 _MOST_DATASETS = 2_000
 _LONGEST_QUOTE = 120
+_ONLY = re.compile(r"\b(?:table|truncate|update|from)\s+only\b", re.IGNORECASE)
+_SHARED = frozenset({"drop_table", "drop_column", "rename_column", "retype_column", "add_column", "values"})
+"""Changes of a table that its partitions and heirs share."""
+_OF_ROWS = frozenset({"drop_table", "swap_table", "values"})
+"""Changes of a partition or an heir by which the table that it is a part of has other rows."""
 
 
 class AskedChange(msgspec.Struct, frozen=True):
@@ -92,11 +98,21 @@ async def whatif(database: Database, question: Question) -> WhatIf:
         edits.setdefault(table.row.id, []).append(edit)
     async with database.snapshot() as connection:
         columns = {id_: list(table.types) for id_, table in rows.items()}
-        around = await load_around(connection, [rows[id_].row for id_ in edits if _changes_form(edits[id_])])
+        around = await load_around(connection, [rows[id_].row for id_ in edits])
         for id_, some in edits.items():
+            if not _changes_form(some):
+                continue
             edits[id_] = [*some, *around.generated(rows[id_].row, some)]
             called |= dict.fromkeys(around.functions(rows[id_].row, edits[id_]), BREAKS)
-        reached = await spread(connection, edits, columns, _MOST_DATASETS)
+        is_alone = question.sql is not None and _ONLY.search(question.sql) is not None
+        related = await _relatives(
+            database, around, {id_: (rows[id_].row, edits[id_]) for id_ in edits}, is_alone=is_alone
+        )
+        columns |= {table.row.id: list(table.types) for table, _ in related}
+        every = {id_: list(some) for id_, some in edits.items()}
+        for table, some in related:
+            every.setdefault(table.row.id, []).extend(some)
+        reached = await spread(connection, every, columns, _MOST_DATASETS)
     unjudged += await follow_calls(database, reached, called)
     async with database.snapshot() as connection:
         told = await describe(connection, reached)
@@ -111,6 +127,31 @@ async def whatif(database: Database, question: Question) -> WhatIf:
         severity=ORDER[worst] or None, changes=asked, unknown=unknown, unjudged=unjudged, hidden=reached.hidden,
         **msgspec.structs.asdict(told),
     )  # fmt: skip
+
+
+async def _relatives(
+    database: Database, around: Around, edits: Mapping[uuid.UUID, tuple[NodeRow, list[Edit]]], *, is_alone: bool
+) -> list[tuple[_Table, list[Edit]]]:
+    """Return the partitions and heirs of changed tables, with the changes that they share, and the tables that have the changed rows too.
+
+    `is_alone`: the statement says ONLY, so no part changes with its table.
+    """
+    found: dict[str, _Table] = {}
+    related = []
+    for id_, (row, some) in edits.items():
+        parts, wholes = around.relatives(row)
+        shared = [edit for edit in some if edit.action in _SHARED]
+        rows = [Edit("values", edit.column if edit.action == "values" else "") for edit in some if _moves_rows(edit)]
+        for names, given in ((() if is_alone else parts, shared), (wholes, rows)):
+            for name in names if given else ():
+                table = await _find(database, name, found)
+                if table is not None and table.row.id not in edits and table.row.id != id_:
+                    related.append((table, given))
+    return related
+
+
+def _moves_rows(edit: Edit) -> bool:
+    return edit.action in _OF_ROWS or (edit.action == "rule" and edit.to == "inherited rows")
 
 
 def _changes_form(edits: Iterable[Edit]) -> bool:
