@@ -300,6 +300,14 @@ class ChangeForm(_Node):
     types: list[tuple[str, Any]] = []
 
 
+class SchemaForm(_Node):
+    """A change of schemas with all that is in them: (action, schema, other or ()); see `result.SchemaChange`. `outer`: they are databases above
+    schemas."""
+
+    changes: list[tuple[str, Parts, Parts]]
+    outer: bool = False
+
+
 class SessionForm(_Node):
     """USE, SET search_path, SET variable, CREATE TYPE (its name, its fields), and "begin", "commit", "rollback" and
     "rollback partly" of a transaction."""
@@ -308,7 +316,7 @@ class SessionForm(_Node):
     values: Parts
 
 
-Form = QueryForm | WriteForm | UpdateForm | SeveralForm | ChangeForm | SessionForm
+Form = QueryForm | WriteForm | UpdateForm | SeveralForm | ChangeForm | SchemaForm | SessionForm
 
 
 VariableColumns = list[tuple[str, list[tuple[Parts, str, int, str]]]]

@@ -22,7 +22,7 @@ _WILD = re.compile(r"[*?\[{]")
 _LOWER = frozenset({"athena", "databricks", "hive", "presto", "redshift", "spark", "spark2", "trino"})
 # Systems with one namespace for all the world.
 _ONLY = {"bigquery": "bigquery"}
-_LIFECYCLE = {"CLONE": "CREATE", "LIKE": "CREATE", "SWAP": "ALTER"}
+_LIFECYCLE = {"CLONE": "CREATE", "LIKE": "CREATE", "SWAP": "ALTER", "UNDROP": "CREATE"}
 
 
 class Facets(msgspec.Struct, frozen=True):

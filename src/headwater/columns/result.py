@@ -90,7 +90,7 @@ class ColumnEdit(msgspec.Struct, frozen=True, gc=False):
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
-    """A change of a table itself: CREATE, ALTER, RENAME, SWAP, DROP, TRUNCATE, CLONE, LIKE.
+    """A change of a table itself: CREATE, ALTER, RENAME, SWAP, DROP, UNDROP, TRUNCATE, CLONE, LIKE.
 
     `other`: the second table of it. `temporary`: what is created ends with the session. `edits`: of its columns.
     """
@@ -100,6 +100,17 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     other: TableName | None = None
     temporary: bool = False
     edits: tuple[ColumnEdit, ...] = ()
+
+
+class SchemaChange(msgspec.Struct, frozen=True, gc=False):
+    """A change of a schema or a database, and so of the names of all tables in it: RENAME and SWAP (with `other`), DROP with what is in it, UNDROP.
+
+    `schema`: the parts of names in it, without the table's.
+    """
+
+    action: str
+    schema: TableName
+    other: TableName | None = None
 
 
 class Unresolved(msgspec.Struct, frozen=True, gc=False):
@@ -121,6 +132,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     `within`: the procedure or function the statement stands in, or empty. `name`: the routine it makes or calls, or empty.
     `text`: the statement as it was written, of `dialect`; of SQL held in a string, the string.
+    `conditional`: it stands in a branch, a loop or a block that catches errors, so the text does not say whether it ran.
     `form`: the internal form, which `resolve` reads again when more schemas are known, without parsing; None when there is none.
     """
 
@@ -134,12 +146,14 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     writes: tuple[TableName, ...] = ()
     flows: tuple[Flow, ...] = ()
     changes: tuple[Change, ...] = ()
+    schema_changes: tuple[SchemaChange, ...] = ()
     unresolved: tuple[Unresolved, ...] = ()
     warnings: tuple[str, ...] = ()
     within: str = ""
     name: str = ""
     text: str = ""
     dialect: str = ""
+    conditional: bool = False
     form: object | None = None
     partitions: tuple[tuple[TableName, str], ...] = ()
     """Parts of tables that the text names: `t$20230101` is ("t", "20230101")."""

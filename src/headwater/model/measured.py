@@ -131,8 +131,9 @@ class Pruning(msgspec.Struct, rename="camel", omit_defaults=True):
 class ObjectChange(msgspec.Struct, rename="camel", omit_defaults=True):
     """A change of a dataset itself by a statement of a query log: `executions` times from `first_at` to `last_at`.
 
-    `action`: created, dropped, renamed_from, renamed_to, swapped (with `other`), added, dropped_column, renamed_column, retyped (`column`, `to`) or
-    altered. `conditional`: it was asked for IF (NOT) EXISTS, and may have changed nothing. `statement`: without its literals.
+    `action`: created, dropped, renamed_from, renamed_to, swapped (with `other`), added, dropped_column, renamed_column, retyped (`column`, `to`),
+    altered or undropped. `conditional`: it was asked for IF (NOT) EXISTS, and may have changed nothing. `branch`: it stands in a branch of a script,
+    and may not have run. `statement`: without its literals.
     """
 
     first_at: dt.datetime
@@ -141,6 +142,7 @@ class ObjectChange(msgspec.Struct, rename="camel", omit_defaults=True):
     to: str | None = None
     other: str | None = None
     conditional: bool = False
+    branch: bool = False
     last_at: dt.datetime | None = None
     executions: Count = 1
     actor: str | None = None

@@ -149,6 +149,30 @@ def test_a_table_made_anew_loses_and_gets_columns(world: Any) -> None:
     }  # fmt: skip
 
 
+def test_a_schema_changes_all_its_tables(world: Any) -> None:
+    for text in ("alter schema public rename to old", "drop schema public cascade"):
+        found = ask(world, sql=text, dialect="postgres")
+        tables = {f"dataset:{N}:shop.public.orders", f"dataset:{N}:shop.public.mart"}
+        assert {one["dataset"] for one in found["changes"]} >= tables
+        assert {one["action"] for one in found["changes"]} == {"rename_table" if "rename" in text else "drop_table"}
+        assert found["severity"] == "breaks"
+        assert [one["text"] for one in found["unjudged"]] == [text]
+    there_and_back = (
+        "alter schema public rename to old; alter table old.orders drop column email; alter schema old rename to public"
+    )
+    back = ask(world, sql=there_and_back, dialect="postgres")
+    assert [(one["action"], one["column"]) for one in back["changes"]] == [("drop_column", "email")]
+    nowhere = ask(world, sql="alter schema elsewhere rename to old", dialect="postgres")
+    assert "elsewhere" in {one["text"] for one in nowhere["unjudged"]}
+
+
+def test_a_statement_in_a_branch_is_judged_for_when_it_runs(world: Any) -> None:
+    text = "do $$ begin if true then drop table public.orders; end if; end $$"
+    found = ask(world, sql=text, dialect="postgres")
+    assert [one["action"] for one in found["changes"]] == ["drop_table"]
+    assert found["unjudged"][0]["reason"].startswith("it stands in a branch")
+
+
 def test_an_entity_that_is_stored_downstream(world: Any) -> None:
     text = f"entity: marts\nperiod: {{every: day, from: 2026-01-01}}\nstored_in: {N} shop.public.mart\n"
     body = json.dumps({"files": [{"name": "e.yaml", "text": text}]}).encode()

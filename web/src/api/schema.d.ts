@@ -6651,6 +6651,7 @@ export interface components {
             /** Format: date-time */
             last_at: string;
             source: string;
+            certain: boolean;
         };
         /** Receipt */
         answer_history_receipts_Receipt: {

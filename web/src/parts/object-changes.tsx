@@ -9,8 +9,10 @@ export type ObjectChange = Answer<"/api/v2/object-log">["changes"][number];
 /** No statement of the log explains it: the schema alone shows it. */
 export const isSeenOnly = (change: ObjectChange) => change.source === "schema";
 
+/** A statement in a branch of a script may not have run. */
 export function changeWord(change: ObjectChange): string {
-  return change.action.replaceAll("_", " ");
+  const word = change.action.replaceAll("_", " ");
+  return change.certain ? word : `${word}? (may have run)`;
 }
 
 /** From what to what; the name of the object where nothing is before or after. */

@@ -31,10 +31,12 @@ _COLUMNS: Final = {"added": "add", "dropped_column": "drop", "renamed_column": "
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One change. `action`: created, replaced, dropped, renamed, swapped, column_added, column_dropped, column_renamed, column_retyped, altered.
+    """One change. `action`: created, replaced, dropped, undropped, renamed, swapped, column_added, column_dropped, column_renamed, column_retyped,
+    altered.
 
     `before`, `after`: names of the object or the column, or types; null where there is none. `times`: it was done so often until `last_at`. `by`: the
     actor of the log, null if none is known. `source`: `statement`, or `schema` for a change that was seen and whose author is unknown.
+    `certain`: false if the statement stands in a branch of a script, and the log does not say whether it ran.
     """
 
     at: dt.datetime
@@ -51,6 +53,7 @@ class Change(msgspec.Struct, frozen=True):
     times: int
     last_at: dt.datetime
     source: str
+    certain: bool
 
 
 class ObjectLog(msgspec.Struct, frozen=True):
@@ -129,7 +132,11 @@ async def blame(database: Database, node: str, column: str | None = None, as_of:
     since = _there_since(timeline)
     last = _last_of_columns(changes)
     whole = next(
-        (one for one in sorted(changes, key=lambda one: one.at, reverse=True) if one.action in {"created", "replaced"}),
+        (
+            one
+            for one in sorted(changes, key=lambda one: one.at, reverse=True)
+            if one.action in {"created", "replaced"} and one.certain
+        ),
         None,
     )
     known = {name.lower(): name for name in (*last, *types)}
@@ -153,18 +160,24 @@ def _there_since(timeline: Iterable[SeenSchema]) -> dict[str, dt.datetime]:
 
 
 def _last_of_columns(changes: Iterable[Change]) -> dict[str, Change]:
-    """The last change of each column, by the name that it has after it. A table that is made anew has no statement's columns of before."""
+    """The last change of each column, by the name that it has after it. A table that is made anew has no statement's columns of before; one that is
+    undropped has those of the dropped one. What may have been done takes none away."""
     last: dict[str, Change] = {}
+    dropped: dict[str, Change] = {}
     for one in sorted(changes, key=lambda one: one.last_at if one.action == "replaced" else one.at):
         if one.column is None:
-            if one.action == "dropped":
-                last.clear()
-            elif one.action in {"created", "replaced"}:
+            if one.action == "dropped" and one.certain:
+                dropped, last = last, {}
+            elif one.action == "undropped" and one.certain:
+                last = dropped
+            elif one.action in {"created", "replaced"} and one.certain:
                 last = {name: change for name, change in last.items() if change.source == SCHEMA}
         elif one.action == "column_dropped":
-            last.pop(one.column, None)
+            if one.certain:
+                last.pop(one.column, None)
         elif one.action == "column_renamed":
-            last.pop(one.column, None)
+            if one.certain:
+                last.pop(one.column, None)
             last[one.after or one.column] = one
         else:
             last[one.column] = one
@@ -208,13 +221,20 @@ def fold_changes(
     """
     found: list[Change] = []
     exists: bool | None = None
+    in_doubt = False  # A statement that may not have run leaves open what the next one met.
     columns: dict[str, bool] = {}
     origin: Change | None = None
     for one in sorted(items, key=lambda one: one.first_at):
         if one.first_at >= until:
             break
+        is_of_object = one.action not in _COLUMNS and one.action != "altered"
+        if one.branch or (one.conditional and in_doubt):
+            found.append(_possible(name, one))
+            exists, columns, in_doubt = None, {}, True
+            continue
         if one.conditional and _does_nothing(one, exists, columns, used_from):
             continue
+        in_doubt = in_doubt and not is_of_object
         if one.action == "created":
             replaces = exists is True or one.executions > 1
             change = _change(name, one, "replaced" if replaces and exists else "created")
@@ -223,16 +243,16 @@ def fold_changes(
             exists, columns = True, {}
         elif one.action == "dropped":
             change, exists = _change(name, one, "dropped", before=name), False
-        elif one.action == "renamed_from":
-            change, exists = _change(name, one, "renamed", before=one.other, after=name), True
-            origin = change
+        elif one.action == "undropped":
+            change, exists, columns = _change(name, one, "undropped"), True, {}
+        elif one.action in {"renamed_from", "swapped"}:
+            is_swap = one.action == "swapped"
+            change, exists = _change(name, one, "swapped" if is_swap else "renamed", before=one.other, after=name), True
+            found, origin = [] if is_swap else found, change
         elif one.action == "renamed_to":
             # A change of the object under its next name: it is told there.
             exists = False
             continue
-        elif one.action == "swapped":
-            change, exists = _change(name, one, "swapped", before=one.other, after=name), True
-            found, origin = [], change
         elif one.action in _COLUMNS:
             change = _of_column(name, one)
             columns |= _columns_after(one)
@@ -240,6 +260,19 @@ def fold_changes(
             change = _change(name, one, "altered")
         found.append(change)
     return found, origin
+
+
+def _possible(name: str, one: ObjectChange) -> Change:
+    """A change that may not have been made: what the object was before and after it is not known."""
+    if one.action in _COLUMNS:
+        change = _of_column(name, one)
+    elif one.action == "renamed_to":
+        change = _change(name, one, "renamed", before=name, after=one.other)
+    elif one.action in {"renamed_from", "swapped"}:
+        change = _change(name, one, one.action.removesuffix("_from"), before=one.other, after=name)
+    else:
+        change = _change(name, one, one.action, before=name if one.action == "dropped" else None)
+    return msgspec.structs.replace(change, certain=False)
 
 
 def _does_nothing(
@@ -270,9 +303,11 @@ def _change(
     after: str | None = None,
     column: str | None = None,
 ) -> Change:
+    # Of a statement with IF (NOT) EXISTS, all but the first found what the first had done.
+    times, last = (1, one.first_at) if one.conditional else (one.executions, one.last_at or one.first_at)
     return Change(
-        one.first_at, action, name, column, before, after, one.actor, one.actor_kind, one.job_name, one.statement, one.query_id, one.executions,
-        one.last_at or one.first_at, "statement",
+        one.first_at, action, name, column, before, after, one.actor, one.actor_kind, one.job_name, one.statement, one.query_id, times, last,
+        "statement", True,
     )  # fmt: skip
 
 
@@ -300,7 +335,7 @@ def _seen_changes(timeline: Sequence[SeenSchema], name: str) -> list[Change]:
 
 
 def _seen(name: str, at: dt.datetime, action: str, column: str, before: str | None, after: str | None) -> Change:
-    return Change(at, action, name, column, before, after, None, None, None, None, None, 1, at, SCHEMA)
+    return Change(at, action, name, column, before, after, None, None, None, None, None, 1, at, SCHEMA, True)
 
 
 def unexplained(seen: Iterable[Change], told: Sequence[Change]) -> list[Change]:
@@ -310,7 +345,7 @@ def unexplained(seen: Iterable[Change], told: Sequence[Change]) -> list[Change]:
         for other in told:
             if not timedelta_between(other, one):
                 continue
-            if other.action in {"created", "replaced", "renamed", "swapped"}:
+            if other.action in {"created", "replaced", "renamed", "swapped", "undropped"}:
                 return True
             if (one.column or "").lower() in {(other.column or "").lower(), (other.after or "").lower()}:
                 return True

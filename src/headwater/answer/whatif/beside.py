@@ -115,7 +115,7 @@ def _reason(statement: Any, lower: str) -> str:
     elif what == "index":
         reason = "the table of an index is not known: an INSERT with ON CONFLICT may need it"
     elif what == "schema":
-        reason = "the statements that use its tables are not looked up: ask about each table"
+        reason = "the statements that use its functions, types and sequences are not looked up"
     elif what in _OF_COLUMNS:
         reason = f"the columns that use the {what} are not known: ask about each table that has one"
     else:

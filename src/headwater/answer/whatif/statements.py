@@ -17,6 +17,7 @@ Types = Mapping[str, str]
 """Column → type, "" where it is not known."""
 _MAKES: Final = frozenset({"CREATE", "CLONE", "LIKE"})
 _LONGEST_QUOTE: Final = 120
+_CONDITIONAL: Final = "it stands in a branch, and may not run: the answer is for when it does"
 
 
 _CASE_ALONE: Final = "the name changes its case alone: which statements write it so is not known"
@@ -35,6 +36,8 @@ def read_statements(
         if routine and statement.within == routine:
             continue  # The body of a routine that is made here does not run.
         tables.follow(statement)
+        if statement.conditional and (statement.changes or statement.flows or statement.schema_changes):
+            unjudged[Unjudged(" ".join(statement.text.split())[:_LONGEST_QUOTE], _CONDITIONAL)] = None
         beside = beside_tables(statement, dialect)
         for rule in beside.rules:
             tables.at(rule.table).add(TableChange("rule", rule.table, rule.column, rule.words))
@@ -139,6 +142,8 @@ class _Tables:
         made = {change.table for change in statement.changes if change.action in _MAKES}
         for change in statement.changes:
             self._change(change, ".".join(change.table), ".".join(change.other or ()))
+        for change in statement.schema_changes:
+            self._change_schema(change.action, ".".join(change.schema), ".".join(change.other or ()))
         for flow in statement.flows:
             if flow.target is None or flow.action == "EXPORT":
                 continue
@@ -167,6 +172,23 @@ class _Tables:
                 self.at(name).alter(edit)
         elif change.action in _MAKES and (name in self._places or name not in self._columns_of):
             self._places[name] = self._places.get(name) or _Relation(None, None)
+
+    def _change_schema(self, action: str, schema: str, other: str) -> None:
+        """Do with each table that is in a schema what happens to the schema."""
+
+        def inside(prefix: str) -> list[str]:
+            known = [
+                name for name in dict.fromkeys([*self._columns_of, *self._places]) if name.startswith(prefix + ".")
+            ]
+            return [name for name in known if name not in self._places or self._places[name] is not None]
+
+        moved = {name: self.at(name) for name in inside(schema)} if action in {"RENAME", "SWAP", "DROP"} else {}
+        back = {name: self.at(name) for name in inside(other)} if action == "SWAP" else {}
+        for name in (*moved, *back):
+            self._places[name] = None
+        if action != "DROP":
+            self._places |= {other + name[len(schema) :]: relation for name, relation in moved.items()}
+            self._places |= {schema + name[len(other) :]: relation for name, relation in back.items()}
 
     def _make(self, name: str, columns: list[str]) -> None:
         relation = self.at(name)

@@ -22,6 +22,7 @@ from headwater.errors import Ambiguous, InvalidQuestion, NotFound
 from headwater.model import facets
 from headwater.store.database import Connection, Database
 from headwater.store.history import facets as facet_store
+from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage.nodes import NodeRow
 
 _MOST_DATASETS = 2_000
@@ -214,7 +215,10 @@ async def _find(database: Database, name: str, found: dict[str, _Table]) -> _Tab
 
 
 async def _types(connection: Connection, dataset: uuid.UUID) -> dict[str, str]:
-    body = (await facet_store.of_owners(connection, [dataset], ("schema",))).get(dataset, {}).get("schema")
+    return _types_in((await facet_store.of_owners(connection, [dataset], ("schema",))).get(dataset, {}).get("schema"))
+
+
+def _types_in(body: bytes | None) -> dict[str, str]:
     if body is None:
         return {}
     top = inferred.top_columns(body)
@@ -235,6 +239,7 @@ async def _from_sql(
     names |= {rule.table for one in statements for rule in beside_tables(one, dialect).rules}
     for name in sorted(names):
         await _find(database, name, found)
+    sizes = {name: await _find_schema(database, name, found) for name in sorted(_schemas_of(statements))}
     columns_of: dict[str, Types | None] = {name: table.types or None for name, table in found.items()}
     if unread := next((one.text for one in statements if _is_unread(one, dialect)), None):
         text = " ".join(unread.split())[:_LONGEST_QUOTE]
@@ -242,9 +247,36 @@ async def _from_sql(
             f"this statement cannot be read: {text!r}; check its words, and name its dialect", parameter="sql"
         )
     changes, unjudged = read_statements(statements, dialect, columns_of)
+    too_many = f"it has more than {_MOST_DATASETS:,} tables: the others are left out"
+    unjudged += [Unjudged(name, too_many) for name, size in sizes.items() if size > _MOST_DATASETS]
+    unjudged += [Unjudged(name, "no table of it is known") for name, size in sizes.items() if size == 0]
     unknown = sorted({change.table for change in changes} - found.keys())
     called = {name: severity for one in statements for name, severity in changed_routines(one.text)}
     return [change for change in changes if change.table in found], unknown, unjudged, called
+
+
+def _schemas_of(statements: Iterable[Any]) -> set[str]:
+    """The schemas that the statements change, by the names that they have before the first."""
+    found: set[str] = set()
+    new: set[str] = set()
+    for change in (change for one in statements for change in one.schema_changes):
+        other = ".".join(change.other or ())
+        found |= {".".join(change.schema), *([other] if change.action == "SWAP" else [])} - new
+        new |= {other} if change.action == "RENAME" else set()
+    return found
+
+
+async def _find_schema(database: Database, schema: str, found: dict[str, _Table]) -> int:
+    """Add the tables of a schema to those found, and return their number. Raises Ambiguous for a schema that several databases have."""
+    async with database.snapshot() as connection:
+        rows = await node_store.in_schema(connection, schema)
+        places = sorted({f"{row.namespace}:{row.name.removesuffix(name).rstrip('.')}" for row, name in rows})
+        if len(places) > 1:
+            raise Ambiguous(f"{schema!r} could be any of {len(places)} schemas; give a longer name", candidates=places)
+        bodies = await facet_store.of_owners(connection, [row.id for row, _ in rows], ("schema",))
+    for row, name in rows[:_MOST_DATASETS]:
+        found.setdefault(f"{schema}.{name}", _Table(row, _types_in(bodies.get(row.id, {}).get("schema"))))
+    return len(rows)
 
 
 def _is_unread(statement: Any, dialect: str) -> bool:

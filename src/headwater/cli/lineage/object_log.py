@@ -11,6 +11,7 @@ from headwater.cli import meaning, output, server
 from headwater.errors import InvalidQuestion, NotFound
 
 _UNKNOWN = "seen in the schema, author unknown"
+_POSSIBLE = "(may have run)"
 _LONGEST = 80
 
 
@@ -18,10 +19,7 @@ def show(changes: list[dict[str, Any]]) -> None:
     """Print a line for each change."""
     output.table(
         ("when (UTC)", "change", "what", "who", "by"),
-        [
-            (output.moment(one["at"]), one["action"].replace("_", " "), _what(one), _who(one), _by(one))
-            for one in changes
-        ],
+        [(output.moment(one["at"]), _action(one), _what(one), _who(one), _by(one)) for one in changes],
     )
 
 
@@ -35,6 +33,11 @@ def _what(one: dict[str, Any]) -> str:
     names = {str(name).rpartition(".")[2] if one["column"] is None else name for name in (one["before"], one["after"])}
     text = ends if place in names else f"{place}: {ends}" if ends != place else place
     return f"{text} ({one['times']} times)" if one["times"] > 1 else text
+
+
+def _action(one: dict[str, Any]) -> str:
+    words: str = one["action"].replace("_", " ")
+    return words if one["certain"] else f"{words}? {_POSSIBLE}"
 
 
 def _who(one: dict[str, Any]) -> str:
@@ -74,7 +77,7 @@ def blame(
     for one in columns:
         change = one["change"]
         told = _unchanged(one) if change is None else (
-            output.moment(change["at"]), change["action"].replace("_", " "), _who(change), _by(change),
+            output.moment(change["at"]), _action(change), _who(change), _by(change),
         )  # fmt: skip
         rows.append((one["column"], one["type"], *told))
     output.table(("column", "type", "when (UTC)", "change", "who", "by"), rows, empty="No column of it is known.")

@@ -4,6 +4,7 @@ from headwater.columns import form
 from headwater.columns.lowering.change import transaction
 from headwater.columns.lowering.source import everything
 from headwater.columns.lowering.table_function import listed
+from headwater.columns.recovery import schemas
 from headwater.columns.recovery.alteration import altered
 from headwater.columns.recovery.phrase import Phrase
 
@@ -15,7 +16,7 @@ _SILENT = frozenset(
         "ABORT ADD ANALYZE ANALYSE BACKUP BEGIN BT CHECKPOINT CLEAR CLOSE CLUSTER COLLECT COMMENT COMMIT COMPUTE CONNECT DBCC "
         "DEALLOCATE DELIMITER DENY DETACH DISCARD END ET FETCH FLUSH FORCE FSCK GENERATE GET GO GRANT HANDLER HELP "
         "INSTALL INVALIDATE KILL LIST LISTEN LOAD LOCK LS MSCK NOTIFY OPEN OPTIMIZE PRAGMA PRINT PURGE PUT RECONFIGURE REINDEX RELEASE RELOAD "
-        "REMOVE REORG RESET REVOKE RM ROLLBACK SAVE SAVEPOINT SECURITY SHOW SHUTDOWN START STOP SYSTEM UNCACHE UNDROP UNLISTEN UNLOCK VACUUM "
+        "REMOVE REORG RESET REVOKE RM ROLLBACK SAVE SAVEPOINT SECURITY SHOW SHUTDOWN START STOP SYSTEM UNCACHE UNLISTEN UNLOCK VACUUM "
         "WAITFOR WATCH DISABLE ENABLE AUDIT NOAUDIT ASSOCIATE DISASSOCIATE ADMINISTER EXIT QUIT HOST DISCONNECT "
         " GOTO REVERT DESCRIBE DESC RAISERROR THROW CHANGE BREAK CONTINUE RESTORE FLASHBACK"
     ).split()
@@ -40,6 +41,8 @@ def read(phrase: Phrase) -> Read | None:
         return "ANALYZE", None
     if " " in first and first.split()[0] in _SILENT:
         return first.split()[0], None
+    if (found := schemas.read(phrase)) is not None:
+        return found
     if first in {"RENAME", "EXCHANGE"}:
         return _rename(phrase)
     if first == "ALTER":
@@ -62,7 +65,7 @@ def read(phrase: Phrase) -> Read | None:
         place = phrase.after(0, "CONVERT", "TO", "DELTA") if first == "CONVERT" else 2
         name, _ = phrase.name(place)
         return first, form.ChangeForm([("ALTER", name, ())]) if name and "/" not in name[-1] else None
-    if first in {"TRUNCATE", "DROP"}:
+    if first in {"TRUNCATE", "DROP", "UNDROP"}:
         return _drop(phrase)
     if first in {"END", "ABORT"} and second in {"", ";", "TRANSACTION", "WORK"}:
         return first, transaction(phrase.context, first)
@@ -271,9 +274,9 @@ def _drop(phrase: Phrase) -> Read | None:
     elif place < 0 or place > 4:
         return f"DROP {phrase.word(1)}".strip(), None
     at = phrase.after(place + 1, "IF", "EXISTS")
-    name, _ = phrase.name(at if at > 0 else place + 1)
-    kind = "TRUNCATE" if phrase.word(0) == "TRUNCATE" else " ".join(phrase.words[: place + 1])
-    return (kind, form.ChangeForm([(phrase.word(0), name, ())])) if name else None
+    names, _ = phrase.names(at if at > 0 else place + 1)
+    kind = phrase.word(0) if phrase.word(0) in {"TRUNCATE", "UNDROP"} else " ".join(phrase.words[: place + 1])
+    return (kind, form.ChangeForm([(phrase.word(0), name, ()) for name in names])) if names else None
 
 
 def _files(phrase: Phrase) -> Read | None:

@@ -66,8 +66,13 @@ def _nothing(rule: Rules, problem: str) -> form.Lowered:
     return form.Lowered("UNKNOWN", None, rule.parser, warnings=[problem], reading=Level.NOTHING)
 
 
-def _alters_view(tree: exp.Expr) -> bool:
-    """Return whether it changes a view and not its query: the parser takes a column's new name for the view's."""
+def _is_read_by_words(tree: exp.Expr) -> bool:
+    """Return whether it changes a schema or brings a table back, or changes a view and not its query: the parser takes a column's new name for the
+    view's."""
+    if isinstance(tree, exp.Undrop):
+        return True
+    if isinstance(tree, (exp.Drop, exp.Create)):
+        return str(tree.args.get("kind")).upper() in {"SCHEMA", "DATABASE"}
     actions = list(tree.args.get("actions") or ()) if isinstance(tree, exp.Alter) else []
     return bool(actions) and str(tree.args.get("kind")).upper() == "VIEW" and not isinstance(actions[0], exp.Query)
 
@@ -170,7 +175,7 @@ class _Ladder:
             tree = trees[0] if len(trees) == 1 else None
             if tree is None or isinstance(tree, exp.Command):
                 return None
-            if isinstance(tree, (exp.Describe, exp.Execute, exp.Refresh)) or _alters_view(tree):
+            if isinstance(tree, (exp.Describe, exp.Execute, exp.Refresh)) or _is_read_by_words(tree):
                 context = new_context(self.rule)
                 words = whole(text, tokens, self.dialect)
                 other = self.by_words(text, Phrase(words, context), context)

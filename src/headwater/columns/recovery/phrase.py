@@ -183,6 +183,17 @@ class Phrase:
             found.append((start, end))
         return found
 
+    def names(self, place: int) -> tuple[list[form.Parts], int]:
+        """The names at `place`, with commas between, and the place after them."""
+        found: list[form.Parts] = []
+        while True:
+            name, place = self.name(place)
+            if name:
+                found.append(name)
+            if not name or self.word(place) != ",":
+                return found, place
+            place += 1
+
     def name(self, place: int) -> tuple[form.Parts, int]:
         """The name at `place` and the place after it; () and the same place when none stands there."""
         parts: list[str] = []

@@ -6,12 +6,13 @@ from headwater.columns import form
 from headwater.columns.catalog import Schema
 from headwater.columns.resolving.relation import Column, Rows
 from headwater.columns.resolving.resolver import Resolver
-from headwater.columns.result import Change, ColumnEdit, TableName
+from headwater.columns.result import Change, ColumnEdit, SchemaChange, TableName
 from headwater.columns.session import Session
 
 
 class Outcome(Protocol):
     changes: list[Change]
+    schema_changes: list[SchemaChange]
     writes: list[TableName]
 
 
@@ -138,6 +139,29 @@ class Changes:
             schema = Schema(name, listed, self.teller.resolver.rule.parser, own, "", fields)
         if schema is not None or found is not None:
             self.teller.session.edited(key, schema)
+
+
+def change_schemas(teller: Teller, what: form.SchemaForm) -> None:
+    """Record changes of schemas. The session's tables that lie in them follow a new name, or go."""
+    session = teller.session
+
+    def whole(parts: form.Parts) -> TableName:
+        key = (session.database, *parts) if session.database and len(parts) == 1 and not what.outer else tuple(parts)
+        return teller.resolver.display_name(key)
+
+    for action, parts, other_parts in what.changes:
+        schema, other = whole(parts), whole(other_parts) if other_parts else None
+        teller.result.schema_changes.append(SchemaChange(action, schema, other))
+        inside = [name for name in session.tables if name[: len(schema)] == schema and len(name) > len(schema)]
+        for name in inside:
+            if action == "RENAME" and other is not None:
+                moved = (*other, *name[len(schema) :])
+                found = session.tables[name]
+                session.renamed(
+                    name, moved, Schema(moved, found.columns, teller.resolver.rule.parser, found.own, "", found.fields)
+                )
+            elif action == "DROP":
+                session.gone(name)
 
 
 def edited(columns: list[str] | None, edits: list[form.Edit]) -> list[str] | None:

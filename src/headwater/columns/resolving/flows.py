@@ -8,13 +8,13 @@ from headwater.columns import form
 from headwater.columns.catalog import Catalog, Schema
 from headwater.columns.dialect import rules
 from headwater.columns.kinds import DIRECT, MASKED
-from headwater.columns.resolving.changes import Changes
+from headwater.columns.resolving.changes import Changes, change_schemas
 from headwater.columns.resolving.dependencies import Dependencies, StructValue, add, union
 from headwater.columns.resolving.folding import folded
 from headwater.columns.resolving.relation import Column, Guess, Leaves, Open, Relation, Rows
 from headwater.columns.resolving.resolver import Resolver, TooMuch
 from headwater.columns.resolving.struct import names_in, paths, renamed, together
-from headwater.columns.result import Change, Flow, Input, Level, Output, TableName, Unresolved, level_of
+from headwater.columns.result import Change, Flow, Input, Level, Output, SchemaChange, TableName, Unresolved, level_of
 from headwater.columns.session import Session
 
 _FILLS_FROM_LEFT = frozenset({"postgres", "redshift", "materialize", "risingwave", "hive"})
@@ -27,6 +27,7 @@ class Outcome(msgspec.Struct, gc=False):
 
     flows: list[Flow] = []
     changes: list[Change] = []
+    schema_changes: list[SchemaChange] = []
     reads: list[TableName] = []
     writes: list[TableName] = []
     unresolved: list[Unresolved] = []
@@ -120,6 +121,8 @@ class _Teller:
                 self.tell(one, known)
         elif isinstance(what, form.ChangeForm):
             Changes(self).tell(what)
+        elif isinstance(what, form.SchemaForm):
+            change_schemas(self, what)
         else:
             self._session(what)
 

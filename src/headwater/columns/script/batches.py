@@ -57,13 +57,14 @@ class Batch(Walk):
         self.outer = (type(self.scope)(), self.outer[1])
         self.scope = self.outer[0]
         self.folded = {}
+        self.conditional = False
         return at + 1 + (at + 1 < self.size and self.tokens[at + 1].token_type is TokenType.NUMBER)
 
     def begin(self, at: int) -> int:
         after = self.words[at + 1]
         if after in ("TRAN", "TRANSACTION", "DISTRIBUTED", "DIALOG", "CONVERSATION"):
             return self.quiet(at)
-        self.push("IF" if self.branching() or after == "CATCH" else "BEGIN")
+        self.push("IF" if self.branching() or after == "CATCH" else "BEGIN").guarded = after == "TRY"
         if after == "ATOMIC":
             return at + 2 if self.words[at + 2] != "WITH" else self.closing(at + 3, self.size) + 1
         return at + 1 + (after in ("TRY", "CATCH"))
@@ -345,9 +346,10 @@ HANDLERS = {
     "EXECUTE": Batch.run_text,
     "FETCH": Batch.fetch,
     **dict.fromkeys(
-        ("PRINT", "BREAK", "CONTINUE", "GOTO", "OPEN", "CLOSE", "DEALLOCATE", "RAISERROR", "THROW"),
+        ("PRINT", "BREAK", "CONTINUE", "OPEN", "CLOSE", "DEALLOCATE", "RAISERROR", "THROW"),
         Batch.silent,
     ),
+    "GOTO": Batch.jump,
     **dict.fromkeys(("WAITFOR", "SAVE", "CHECKPOINT", "RECONFIGURE", "REVERT"), Batch.silent),
 }
 Batch.HANDLERS = HANDLERS  # type: ignore[assignment]

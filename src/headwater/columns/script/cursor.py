@@ -74,8 +74,9 @@ class Cursor:
         line: int = 1,
         body: bool = False,
         level: int = 0,
+        conditional: bool = False,
     ) -> None:
-        """`place`: from a character of `text` to one of the text given first. `body`: this is the inside of a routine."""
+        """`place`: from a character of `text` to one of the text given first. `body`: this is the inside of a routine. `conditional`: all of it."""
         self.text, self.dialect, self.family, self.out = text, dialect, family, out
         self.place, self.line, self.body, self.level = place, line, body, level
         self.scope, self.within = scope or Scope(), within
@@ -85,6 +86,7 @@ class Cursor:
         self.prepared: set[str] = set()
         self.cursors: dict[str, Piece] = {}
         self.unset: set[str] = set()
+        self.conditional = conditional
         self.load([])
 
     def load(self, tokens: list[Token]) -> None:
@@ -118,13 +120,21 @@ class Cursor:
     def run(self) -> None:
         raise NotImplementedError
 
+    def may_not_run(self) -> bool:
+        """Return whether what stands here may run never, or more than once."""
+        return self.conditional or self.branching() or any(frame.guarded for frame in self.frames[-DEEP:])
+
+    def branching(self) -> bool:
+        """Return whether this is inside of a branch or a loop."""
+        return any(frame.kind in ("IF", "LOOP", "CASE") for frame in self.frames[-DEEP:])
+
     # The open blocks
 
     def push(self, kind: str, within: str = "", *, declaring: bool = False, names: bool = False) -> Frame:
         if names and len(self.frames) < DEEP:
             self.scope = Scope(self.scope)
         self.within = ".".join(filter(None, (self.within, within)))
-        self.frames.append(Frame(kind, self.scope, self.within, declaring))
+        self.frames.append(Frame(kind, self.scope, self.within, declaring, len(self.out)))
         return self.frames[-1]
 
     def pop(self) -> None:
@@ -219,6 +229,7 @@ class Cursor:
         made = Piece(role, *self.spot(first.start, last.end + 1), line, self.text)
         made.tokens = self.tokens[low:high] if tokens is None else tokens
         made.assigns = tuple(assigns)
+        made.conditional = self.may_not_run()
         self.add(made)
         return made
 

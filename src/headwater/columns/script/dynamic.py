@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headwater.columns.script import literal
-from headwater.columns.script.cursor import DEEP, INTO, QUERY, STRINGS, Cursor, Place
+from headwater.columns.script.cursor import INTO, QUERY, STRINGS, Cursor, Place
 from headwater.columns.script.piece import RUN_TIME, Piece
 
 SETS = ("UNION", "EXCEPT", "INTERSECT", "MINUS")
@@ -126,10 +126,6 @@ class Values(Cursor):
                 value = None if before is None or value is None else before + value
             self.folded[name] = value
 
-    def branching(self) -> bool:
-        """Return whether this part may run never, or more than once."""
-        return any(frame.kind in ("IF", "LOOP", "CASE") for frame in self.frames[-DEEP:])
-
     # Strings of SQL
 
     def execute(self, at: int, high: int, assigns: Sequence[str] = ()) -> None:
@@ -234,6 +230,7 @@ class Values(Cursor):
             line=line,
             body=body,
             level=self.level + 1,
+            conditional=self.may_not_run(),
         )
         walk.read(text, offset or 0, lines)
         if made.role == "dynamic":

@@ -15,6 +15,7 @@ class Piece(msgspec.Struct, eq=False):
     `tokens` refer to `text`: parse them with it. It is the text given, or the decoded SQL of a string.
     `within`: the routine around it, joined by dots. `variables`: lower-cased names, T-SQL's and MySQL's with their `@`.
     `unknown`, the moment from which variables hold what cannot be followed, and why (`reason`); without a reason what they held is gone.
+    `conditional`: it stands in a branch, a loop, a handler or a block with one, or behind a RETURN: it may have run never, or more than once.
     `assigns`: the variables that take its result ("" for a column that none takes); `fetched`: those that take it row by row, from a cursor.
     """
 
@@ -31,6 +32,7 @@ class Piece(msgspec.Struct, eq=False):
     variables: frozenset[str] = frozenset()
     assigns: tuple[str, ...] = ()
     fetched: list[tuple[str, ...]] = []
+    conditional: bool = False
 
 
 class Scope:
@@ -59,9 +61,12 @@ class Scope:
 
 
 class Frame(msgspec.Struct, eq=False):
-    """An open block. `declaring`: its declarations are being read; `within`: the routine it belongs to."""
+    """An open block. `declaring`: its declarations are being read; `within`: the routine it belongs to; `first`: the number of pieces before it;
+    `guarded`: its errors are caught, so a part of it may not have run."""
 
     kind: str
     scope: Scope
     within: str
     declaring: bool = False
+    first: int = 0
+    guarded: bool = False

@@ -156,6 +156,15 @@ class Walk(Declarations):
     def skip(self, at: int) -> int:
         return at + 1
 
+    def caught(self, at: int) -> int:
+        """EXCEPTION: what stands before it in its block is undone, or cut off, where an error is caught."""
+        if self.frames:
+            frame = self.frames[-1]
+            frame.guarded = True
+            for piece, _ in self.out[frame.first :]:
+                piece.conditional = True
+        return at + 1
+
     def parenthesis(self, at: int) -> int:
         """The end of a MACRO."""
         if self.words[at] == ")" and self.frames and self.frames[-1].kind == "MACRO":
@@ -225,6 +234,7 @@ class Walk(Declarations):
 
     def result(self, at: int) -> int:
         limit, low = self.end(at), at + 1
+        self.leave()
         if self.words[low] == "QUERY":
             low += 1
             if self.words[low] == "EXECUTE":
@@ -234,6 +244,15 @@ class Walk(Declarations):
             low += 1
         self.expression(low, limit)
         return limit
+
+    def leave(self) -> None:
+        """RETURN or GOTO: what follows in the text may not run."""
+        if not self.within:
+            self.conditional = True
+
+    def jump(self, at: int) -> int:
+        self.leave()
+        return self.silent(at)
 
     def perform(self, at: int) -> int:
         limit = self.end(at)
@@ -383,7 +402,7 @@ Walk.HANDLERS = {
     "ELSEIF": Walk.branch,
     "ELSIF": Walk.branch,
     "ELSE": Walk.skip,
-    "EXCEPTION": Walk.skip,
+    "EXCEPTION": Walk.caught,
     "THEN": Walk.skip,
     ")": Walk.parenthesis,
     "WHEN": Walk.when,
@@ -416,8 +435,8 @@ Walk.HANDLERS = {
     "PACKAGE": Walk.create,
     **dict.fromkeys(("COMMIT", "ROLLBACK", "SAVEPOINT", "START", "RELEASE", "ABORT"), Walk.quiet),
     **dict.fromkeys(
-        ("RAISE", "SIGNAL", "RESIGNAL", "EXIT", "CONTINUE", "LEAVE", "ITERATE", "BREAK", "GOTO", "NULL", "PRINT"),
-        Walk.silent,
+        ("RAISE", "SIGNAL", "RESIGNAL", "EXIT", "CONTINUE", "ITERATE", "BREAK", "NULL", "PRINT"), Walk.silent
     ),
+    **dict.fromkeys(("GOTO", "LEAVE"), Walk.jump),
     **dict.fromkeys(("CLOSE", "DEALLOCATE", "GET", "PIPE", "AWAIT", "CANCEL", "MOVE"), Walk.silent),
 }

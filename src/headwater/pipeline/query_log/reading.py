@@ -15,6 +15,7 @@ from headwater.columns.cache import Cache
 from headwater.columns.composed import Composition
 from headwater.columns.openlineage import Facets, facets, names
 from headwater.columns.result import level_of
+from headwater.pipeline.query_log.schema_moves import SCHEMA
 from headwater.pipeline.query_log.standins import called, settled
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def understood(
                 (one.namespace, one.name) for one in (names(table, dialect, namespace) for table in whole.writes)
             )
         ),
-        _encoded(told, _object_changes(found, own, text, dialect, namespace)),
+        _encoded(told, _object_changes(found, own, dialect, namespace)),
         sum(len(one.unresolved) for one in found),
         tuple(dict.fromkeys(words[:WARNING_AT_MOST] for one in (*found, whole) for words in one.warnings))[:_WARNINGS],
         temporary,
@@ -291,35 +292,51 @@ def _encoded(told: Facets, changes: "Mapping[DatasetName, list[dict[str, Any]]]"
 
 
 _CONDITIONAL: Final = re.compile(r"\bif\s+(?:not\s+)?exists\b", re.IGNORECASE)
+_ACTIONS: Final = dict.fromkeys(_MADE, "created") | {"DROP": "dropped", "UNDROP": "undropped"}
 _EDITED: Final = {"ADD": "added", "DROP": "dropped_column", "RENAME": "renamed_column", "RETYPE": "retyped"}
+_OF_SCHEMAS: Final = {"RENAME": "renamed", "SWAP": "swapped", "DROP": "dropped", "UNDROP": "undropped"}
 
 
 def _object_changes(
-    found: Sequence[Statement], own: set["TableName"], text: str, dialect: str, namespace: str
+    found: Sequence[Statement], own: set["TableName"], dialect: str, namespace: str
 ) -> "Mapping[DatasetName, list[dict[str, Any]]]":
-    """The changes of each object, but for tables of the session. TRUNCATE changes rows, not the object."""
+    """The changes of each object, and of schemas under their names, but for tables of the session. TRUNCATE changes rows, not the object. The body
+    of a routine that is made does not run."""
     made: dict[DatasetName, list[dict[str, Any]]] = {}
-    may = {"conditional": True} if _CONDITIONAL.search(text) else {}
+    step = 0
+
+    def name(table: "TableName") -> "DatasetName":
+        return names(table, dialect, namespace)
 
     def note(table: "TableName", action: str, **more: str) -> None:
-        made.setdefault(names(table, dialect, namespace), []).append({"action": action, **more, **may})
+        made.setdefault(name(table), []).append({"step": step, "action": action, **more, **may})
 
-    for change in (change for one in found for change in one.changes if change.table not in own):
-        other = names(change.other, dialect, namespace).name if change.other else ""
-        if change.action in _MADE:
-            note(change.table, "created")
-        elif change.action == "DROP":
-            note(change.table, "dropped")
-        elif change.action == "RENAME" and change.other:
-            note(change.table, "renamed_to", other=other)
-            note(change.other, "renamed_from", other=names(change.table, dialect, namespace).name)
-        elif change.action == "SWAP" and change.other:
-            note(change.table, "swapped", other=other)
-            note(change.other, "swapped", other=names(change.table, dialect, namespace).name)
-        elif change.action == "ALTER":
-            for edit in change.edits:
-                to = {"to": edit.to} if edit.to else {}
-                note(change.table, _EDITED.get(edit.action, "altered"), column=edit.column, **to)
-            if not change.edits:
-                note(change.table, "altered")
+    for one in found:
+        if one.within:
+            continue
+        may: dict[str, Any] = {"conditional": True} if _CONDITIONAL.search(one.text) else {}
+        may |= {"branch": True} if one.conditional else {}
+        for change in one.changes:
+            if change.table in own or change.table == change.other:
+                continue
+            step += 1
+            if change.action in _ACTIONS:
+                note(change.table, _ACTIONS[change.action])
+            elif change.action == "RENAME" and change.other:
+                note(change.table, "renamed_to", other=name(change.other).name)
+                note(change.other, "renamed_from", other=name(change.table).name)
+            elif change.action == "SWAP" and change.other:
+                note(change.table, "swapped", other=name(change.other).name)
+                note(change.other, "swapped", other=name(change.table).name)
+            elif change.action == "ALTER":
+                for edit in change.edits:
+                    to = {"to": edit.to} if edit.to else {}
+                    note(change.table, _EDITED.get(edit.action, "altered"), column=edit.column, **to)
+                    step += 1
+                if not change.edits:
+                    note(change.table, "altered")
+        for moved in one.schema_changes:
+            step += 1
+            other = {"other": name(moved.other).name} if moved.other else {}
+            note(moved.schema, SCHEMA + _OF_SCHEMAS[moved.action], **other)
     return made

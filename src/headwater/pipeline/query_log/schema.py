@@ -413,10 +413,12 @@ PRUNING: Final = Table(
 )
 
 # Changes of objects. `action`: created, dropped, renamed_from, renamed_to, swapped (with `other`), added, dropped_column, renamed_column, retyped
-# (`column`, `to`), altered. `step`: its place within the statement. `conditional`: it says IF (NOT) EXISTS, and may have changed nothing.
+# (`column`, `to`), altered, undropped. `step`: its place within the text. `conditional`: it says IF (NOT) EXISTS, and may have changed nothing.
+# `branch`: it stands in a branch, a loop or a block that catches errors, and may not have run.
 OBJECT_CHANGES: Final = Table("object_changes", _schema(
         namespace=(TEXT,), name=(TEXT,), first_at=(TIME,), last_at=(TIME,), executions=(WHOLE,), step=(IntegerType(),), action=(TEXT,), column=TEXT,
-        to=TEXT, other=TEXT, conditional=BooleanType(), actor=TEXT, actor_kind=TEXT, job_name=TEXT, query_id=(TEXT,), statement=TEXT,
+        to=TEXT, other=TEXT, conditional=BooleanType(), branch=BooleanType(), actor=TEXT, actor_kind=TEXT, job_name=TEXT, query_id=(TEXT,),
+        statement=TEXT,
     ),
     ("namespace", "name", "query_id", "step"),
 )  # fmt: skip

@@ -400,7 +400,7 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
         desk.replace(QUALITY, quality(desk.read(DAILY), desk.read(STATEMENTS), desk.read(TOLD), desk.read(QUARANTINE)))
 
     def changed(desk: Desk) -> None:
-        desk.replace(OBJECT_CHANGES, object_changes(desk.read(DAILY), desk.read(UNDERSTOOD), desk.read(SHAPES)))
+        desk.replace(OBJECT_CHANGES, object_changes(desk.read(EXECUTIONS), desk.read(UNDERSTOOD), desk.read(SHAPES)))
 
     listed = settings.prices
 
@@ -422,7 +422,7 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
         Stage("recurrence", (DAILY,), (RECURRENCE,), rhythms, more=0),
         Stage("quality", (DAILY, STATEMENTS, TOLD, QUARANTINE), (QUALITY,), quality_of, more=0),
         table_stage(PRUNING, advice),
-        Stage(OBJECT_CHANGES.name, (DAILY, UNDERSTOOD, SHAPES), (OBJECT_CHANGES,), changed, more=0),
+        Stage(OBJECT_CHANGES.name, (EXECUTIONS, UNDERSTOOD, SHAPES), (OBJECT_CHANGES,), changed, more=0),
     )
 
 

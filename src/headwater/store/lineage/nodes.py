@@ -139,6 +139,12 @@ async def ending_with(connection: Connection, name: str) -> list[Hit]:
     return [Hit(*row) for row in rows]
 
 
+async def in_schema(connection: Connection, schema: str) -> list[tuple[NodeRow, str]]:
+    """Return the datasets of a schema (`s`, or `db.s`; case does not count), each with its name within it. At most 2,001, no hidden ones."""
+    rows = await sqlfile.load("lineage/nodes")["in_schema"].many(connection, schema=literal(schema))
+    return [(NodeRow(*row[:7]), row[7]) for row in rows]
+
+
 def _ending(name: str) -> str:
     """A LIKE pattern for the reversed ends of names, which are indexed up to 200 characters."""
     return f"{literal(name[-200:][::-1])}%"

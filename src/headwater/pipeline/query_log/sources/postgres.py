@@ -67,10 +67,15 @@ HEADLESS: Final = tuple(
 _COMMENTS: Final = r"(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _BEGINS_TRANSACTION: Final = rf"{_COMMENTS}(?:begin|start\s+transaction)\b"
 _ROLLS_BACK: Final = rf"{_COMMENTS}(?:rollback|abort)\b(?!\s+(?:work\s+|transaction\s+)?to\b|\s+prepared\b)"
+_SAVEPOINT: Final = (
+    rf"{_COMMENTS}(savepoint|release|(?:rollback|abort)(?:\s+(?:work|transaction))?\s+to)"
+    r'(?:\s+savepoint)?\s+("(?:[^"]|"")+"|[\w$]+)'
+)
 _ENDS_TRANSACTION: Final = rf"(?:{_ROLLS_BACK})|{_COMMENTS}(?:commit|end)\b(?!\s+prepared\b)"
 _ROLLS_BACK_AT_LAST: Final = r"(?is);\s*(?:rollback|abort)(?:\s+(?:work|transaction))?\s*;?\s*$"
-_CHANGING: Final = "create|alter|drop|insert|update|delete|merge|truncate|copy|refresh|comment"
-_CHANGES_DATA: Final = rf"{_COMMENTS}(?:{_CHANGING}|with\b.*\b(?:insert|update|delete|merge))\b"
+_CHANGING: Final = "create|alter|drop|insert|update|delete|merge|truncate|copy|refresh|comment|do"
+_SELECT_INTO: Final = r"select\b[^']*?\binto\s+(?:(?:temp|temporary|unlogged|table)\s+)*[\w\"]"
+_CHANGES_DATA: Final = rf"{_COMMENTS}(?:(?:{_CHANGING})\b|{_SELECT_INTO}|with\b.*\b(?:insert|update|delete|merge)\b)"
 _UNDONE: Final = "its transaction was rolled back"
 _FOREIGN: Final = "its words are of a language that is not read: set lc_messages = 'C'"
 
@@ -214,9 +219,10 @@ def _standing(placed: DataFrame) -> DataFrame:
 
 
 def _with_transactions(standing: DataFrame) -> DataFrame:
-    """Add `undone`: the line's statement changed something in a transaction that was rolled back, or that an error ended.
+    """Add `undone`: the line's statement changed something in a transaction that was rolled back, or that an error ended, or behind a savepoint
+    to which it went back.
 
-    Only where the log has both ends of the transaction. After an error within savepoints it is not known what remained: then nothing is undone.
+    Only where the log has both ends of the transaction.
     """
     text_ = F.col("statement")
     session = Window.partitionBy("session_id").orderBy("session_line_num", "at")
@@ -226,21 +232,48 @@ def _with_transactions(standing: DataFrame) -> DataFrame:
     top = F.col("parent").isNull()
     begins, ends = top & text_.rlike(_BEGINS_TRANSACTION), top & text_.rlike(_ENDS_TRANSACTION)
     failed = (F.col("kind") == lines.ERROR) | _true(F.col("own_end.kind") == lines.ERROR)
-    counted = standing.withColumns(
+    counted = _with_savepoints(standing, top & ~failed).withColumns(
         {
-            "errors": F.sum(F.when(failed, 1).otherwise(0)).over(session),
-            "savepoints": F.sum(F.when(text_.rlike(r"(?i)^\s*savepoint\b"), 1).otherwise(0)).over(session),
+            "error": F.max(F.when(failed, F.col("session_line_num"))).over(session),
+            "back": F.max(F.when(F.col("savepoint").isNotNull(), F.col("session_line_num"))).over(session),
+            "undone_to": F.min("savepoint").over(after),
         }
     )
-    bound = F.struct(begins.alias("begins"), text_.rlike(_ROLLS_BACK).alias("rolls_back"), "errors", "savepoints")
+    bound = F.struct(
+        begins.alias("begins"),
+        text_.rlike(_ROLLS_BACK).alias("rolls_back"),
+        "error",
+        "back",
+        F.col("session_line_num").alias("line"),
+    )
     is_bound = _true(begins | ends)
     first = F.last(F.when(is_bound, bound), ignorenulls=True).over(before)
     last = F.last(F.when(is_bound, bound), ignorenulls=True).over(after)
-    broken = (last["errors"] > first["errors"]) & (last["savepoints"] == first["savepoints"])
-    undone = first["begins"] & ~last["begins"] & (last["rolls_back"] | broken)
+    # An error ends a transaction, unless it goes back to a savepoint afterwards.
+    broken = _true((last["error"] > first["line"]) & (last["error"] > F.coalesce(last["back"], F.lit(-1))))
+    undone = _true(first["begins"] & ~last["begins"] & (last["rolls_back"] | broken))
+    undone = undone | _true(F.col("undone_to") < F.col("session_line_num"))
     alone = text_.rlike(_BEGINS_TRANSACTION) & text_.rlike(_ROLLS_BACK_AT_LAST)
     return counted.withColumn("undone", _true((undone & text_.rlike(_CHANGES_DATA)) | alone)).drop(
-        "errors", "savepoints"
+        "error", "back", "savepoint", "undone_to"
+    )
+
+
+def _with_savepoints(standing: DataFrame, does: Column) -> DataFrame:
+    """Add `savepoint`: the line of the savepoint to which the line goes back. Of several of one name it is the last that is not released."""
+    word = F.lower(F.regexp_extract("statement", _SAVEPOINT, 1))
+    name = F.regexp_extract("statement", _SAVEPOINT, 2)
+    of = ("session_id", F.when(name.startswith('"'), F.trim(name, F.lit('"'))).otherwise(F.lower(name)))
+    sets, releases = does & (word == "savepoint"), does & (word == "release")
+    session = Window.partitionBy(*of).orderBy("session_line_num", "at")
+    open_ = F.sum(F.when(sets, 1).when(releases, -1).otherwise(0)).over(session)
+    own = Window.partitionBy(*of, "open_savepoints").orderBy("session_line_num", "at")
+    last = F.last(F.when(sets, F.col("session_line_num")), ignorenulls=True).over(own)
+    back = _true(does & word.endswith("to"))
+    return (
+        standing.withColumn("open_savepoints", open_)
+        .withColumn("savepoint", F.when(back, last))
+        .drop("open_savepoints")
     )
 
 

@@ -93,6 +93,14 @@ with told as (
 select * from taken
 order by (told_name = %(name)s or lower(type) || ':' || told_namespace || ':' || told_name = %(name)s) desc, type, namespace, name, told_namespace, told_name limit 200
 
+-- name: in_schema :many
+-- Datasets (as the one that stands for all names) of which a name is, or ends with, the schema's and one part more. At most 2,001.
+select distinct on (d.id) d.id, 'DATASET', d.namespace, d.name, d.first_seen, d.last_seen, null::uuid, regexp_replace(t.name, '^.*\.', '')
+from datasets t left join dataset_canonical c on c.dataset_id = t.id join datasets d on d.id = coalesce(c.canonical_id, t.id)
+where not d.hidden and t.name ilike '%%' || %(schema)s || '.%%' and t.name !~ '/'
+  and (regexp_replace(t.name, '\.[^.]*$', '') ilike %(schema)s or regexp_replace(t.name, '\.[^.]*$', '') ilike '%%.' || %(schema)s)
+order by d.id, t.name limit 2001
+
 -- name: near_misses :many
 -- Datasets only read beside datasets only written whose last segment is the same without case.
 with use as (
