@@ -157,6 +157,32 @@ def test_a_monthly_reader_lowers_what_four_weeks_of_log_can_say(spark):
     assert lower == pytest.approx(confidence / 2, abs=0.001)
 
 
+def test_rows_that_are_read_under_another_name_or_from_a_stage_are_needed(spark):
+    told = {
+        "build": {"reads": ["raw.src"], "writes": ["mart.t_new"], "kind": "INSERT"},
+        "fill": {"writes": ["mart.part"], "kind": "INSERT"},
+        "look": {"reads": ["mart.t", "mart.whole", "moved.u"]},
+        "load": {"writes": ["old.u"], "kind": "INSERT"},
+        "unload": {"reads": ["mart.sent"], "writes": ["@stage/x"], "kind": "COPY"},
+        "dead": {"writes": ["dead"], "kind": "INSERT"},
+        "call": {"level": "partial", "kind": "CALL"},
+    }
+    log = daily(spark, runs([{"run": f"{shape} pipeline etl", "days": _FOUR_WEEKS} for shape in told if shape != "look"]
+        + [{"run": "look person ada", "days": _FOUR_WEEKS}]))  # fmt: skip
+    at = dt.datetime(2026, 3, 20, 12, tzinfo=dt.UTC)
+    common = {"namespace": "w", "first_at": at, "last_at": at, "executions": 1, "step": 0, "query_id": "q"}
+    named = [("mart.t_new", "swapped", "mart.t"), ("mart.t", "swapped", "mart.t_new"), ("mart.part", "part", "mart.whole"),
+             ("old.u", "renamed_to", "moved.u"), ("moved.u", "renamed_from", "old.u")]  # fmt: skip
+    rows = [{**common, "name": name, "action": action, "other": other} for name, action, other in named]
+    changes = rows_of(spark, rows, S.OBJECT_CHANGES.schema)
+    without = {row["name"] for row in pruning(log, statements(spark, told)).collect()}
+    assert without == {"raw.src", "mart.t_new", "mart.part", "old.u", "dead"}
+    (row,) = pruning(log, statements(spark, told), changes=changes).collect()
+    assert row["name"] == "dead"
+    # One of seven executions may read anything: what CALL runs is not in the log.
+    assert json.loads(row["evidence"])["hidden"] == pytest.approx(1 / 7, abs=1e-5)
+
+
 def test_what_a_trigger_touches_is_needed(spark):
     audit = {"run": "audit pipeline etl", "days": _FOUR_WEEKS}
     assert set(advice_of(spark, audit)) == {"dead", "log", "settings"}

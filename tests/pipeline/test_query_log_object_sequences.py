@@ -140,7 +140,7 @@ class Sequence:
         choice = self.draw.randrange(16)
         if choice < 3:
             yield f"alter {word} {name} rename to {bare}"
-        elif choice < 5:
+        elif choice < 5 and place != name.partition(".")[0]:
             yield f"alter {word} {name} set schema {place}"
         elif choice == 5:
             yield f"drop {word} {name}"

@@ -114,7 +114,7 @@ def facets(
             )
         if any(flow.action == "OVERWRITE" for flow in flows):
             outputs[target]["lifecycleStateChange"] = {"lifecycleStateChange": "OVERWRITE"}
-    for change in statement.changes:
+    for change in (one for one in statement.changes if one.action != "PART"):
         body: dict[str, Any] = {"lifecycleStateChange": _LIFECYCLE.get(change.action, change.action)}
         target = name(change.table)
         if change.table in renamed:

@@ -4,9 +4,14 @@ import json
 from typing import Any
 
 import pytest
+from tests.api.alerts.test_alert_messages import BY
 from tests.api.usage.measures import N, ask, dataset, job, refused, send
 from tests.events import RUN, facet, run_event
 from tests.fixtures.people import People
+
+from headwater.entities.alerts.rules import RuleFile
+from headwater.intake.alerts import rules
+from headwater.store.database import Database
 
 PATH = "/api/v2/pruning"
 
@@ -197,6 +202,22 @@ def test_an_entity_that_is_stored_in_it_blocks(client: Any) -> None:
         "report",
         [("entity", "reports")],
     )
+
+
+def test_an_sla_that_covers_it_and_a_rule_that_names_it_block(client: Any, database: Database, run: Any) -> None:
+    told(client)
+    text = """
+rules:
+  - {name: all of it, when: late, of: "namespace:*", by: "12:00", to: o@p.q}
+  - {name: the mart, when: failed, of: mart, to: o@p.q}
+slas:
+  - {name: reports by eight, of: report, except: loose, by: "08:00"}
+"""
+    run(rules.apply_rules(database, [RuleFile("a.yaml", text)], by=BY))
+    found = ask(client, PATH)
+    assert {one["name"] for one in found["datasets"]} == {"old", "loose"}
+    uses = {one["name"]: [(use["kind"], use["by"]) for use in one["uses"]] for one in found["blocked"]}
+    assert uses == {"report": [("sla", "reports by eight")], "mart": [("rule", "the mart")]}
 
 
 def test_a_use_under_another_name_blocks(client: Any) -> None:

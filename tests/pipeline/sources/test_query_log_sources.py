@@ -167,3 +167,30 @@ def test_one_input_read_twice_is_quarantined_under_one_digest(spark: Any, tmp_pa
     assert len(once) == 3
     assert len(set(once)) == 2
     assert digests(source("bigquery").read(spark, [str(tmp_path)], None)) == once
+
+
+def test_tables_that_the_source_names_stand_for_a_text_that_the_log_does_not_have(spark: Any, tmp_path: Path) -> None:
+    """Redacted, or of a workspace whose keys are its customer's: the tables are read all the same."""
+    history = [
+        {
+            "QUERY_ID": "q1",
+            "QUERY_TEXT": "<redacted>",
+            "START_TIME": "2026-03-01 08:00:00",
+            "EXECUTION_STATUS": "SUCCESS",
+        },
+        {"QUERY_ID": "q2", "QUERY_TEXT": None, "START_TIME": "2026-03-01 08:00:00", "EXECUTION_STATUS": "SUCCESS"},
+        {"QUERY_ID": "q3", "QUERY_TEXT": "select a from t " * 6_250, "START_TIME": "2026-03-01 08:00:00"},
+    ]
+    access = [
+        {
+            "QUERY_ID": "q1", "DIRECT_OBJECTS_ACCESSED": [{"objectName": "D.S.T", "objectDomain": "Table"}],
+            "OBJECTS_MODIFIED": [{"objectName": "D.S.W", "objectDomain": "Table"}],
+        }
+    ]  # fmt: skip
+    for name, rows in (("history.json", history), ("access.json", access)):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    read = source("snowflake").read(spark, [str(tmp_path)], "snowflake://o-a").rows.collect()
+    texts = {row["query_id"]: row["statement"] for row in read}
+    assert (texts["q1"], texts["q2"]) == ('READS "D.S.T" WRITES "D.S.W"', None)
+    # QUERY_TEXT ends after 100,000 characters: what is behind them is not known, and the statement is not taken for a whole one.
+    assert texts["q3"].endswith("select a from t  <cut off by the warehouse>")

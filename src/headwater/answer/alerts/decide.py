@@ -16,7 +16,7 @@ from headwater.answer.alerts.detectors import (
     runs,
     verdicts,
 )
-from headwater.answer.alerts.traits import load_contacts, load_traits
+from headwater.answer.lineage.traits import load_contacts, load_traits
 from headwater.entities.alerts.deciding import ActiveRule, Match, match, plan
 from headwater.entities.alerts.rules import DOWNSTREAM, MEASURED, Rule
 from headwater.entities.alerts.selectors import selects

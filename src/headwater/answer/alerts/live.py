@@ -8,7 +8,7 @@ import msgspec
 
 from headwater.answer.alerts.decide import decide
 from headwater.entities.alerts.deciding import ActiveRule, active_rules
-from headwater.entities.alerts.rules import RuleFile, RuleSet, read_rules
+from headwater.entities.alerts.rules import RuleSet, decode_rules
 from headwater.entities.alerts.slas import Sla
 from headwater.entities.alerts.subscribing import subscribed_selector, subscription_rule
 from headwater.errors import InvalidQuestion, InvalidRules
@@ -22,7 +22,6 @@ from headwater.store.alerts.subscriptions import SubscriptionRow
 from headwater.store.database import Connection, Database
 
 _MOST_VERSIONS = 200
-_files = msgspec.json.Decoder(tuple[RuleFile, ...])
 _NONE = RuleSet()
 
 
@@ -50,7 +49,7 @@ class Rulebook:
         if fresh:
             past = await store.versions(connection, "rules", _MOST_VERSIONS)
             versions = [(one.applied_at, _read(one.files)) for one in reversed(past[1:])]
-            versions.append((past[0].applied_at, _of(past[0].files)))
+            versions.append((past[0].applied_at, decode_rules(past[0].files)))
             last = versions[-1][1]
             self._applied = HeldRules(tuple(active_rules(versions)), dict(last.people), last.slas)
             self._version = latest[0].version
@@ -70,15 +69,10 @@ def _personal_rule(one: SubscriptionRow) -> ActiveRule | None:
     return subscription_rule(one.owner, selector, one.events, one.address, one.since)
 
 
-def _of(files: str) -> RuleSet:
-    told = _files.decode(files)
-    return read_rules(told) if told else _NONE
-
-
 def _read(files: str) -> RuleSet:
     """The rules of an earlier version, as far as they can be read."""
     try:
-        return _of(files)
+        return decode_rules(files)
     except InvalidRules:
         return _NONE
 

@@ -9,7 +9,7 @@ import msgspec
 
 from headwater.answer.alerts.detectors.lateness import UpdateTimes, load_updates, missed
 from headwater.answer.alerts.live import Rulebook
-from headwater.answer.alerts.traits import load_traits
+from headwater.answer.lineage.traits import load_traits
 from headwater.entities.alerts.rules import Rule
 from headwater.entities.alerts.selectors import Traits, selects
 from headwater.entities.alerts.slas import Sla, describe_deadline

@@ -303,7 +303,7 @@ def _change(
     after: str | None = None,
     column: str | None = None,
 ) -> Change:
-    # Of a statement with IF (NOT) EXISTS, all but the first found what the first had done.
+    # A statement with IF (NOT) EXISTS that is repeated finds what the first one did.
     times, last = (1, one.first_at) if one.conditional else (one.executions, one.last_at or one.first_at)
     return Change(
         one.first_at, action, name, column, before, after, one.actor, one.actor_kind, one.job_name, one.statement, one.query_id, times, last,

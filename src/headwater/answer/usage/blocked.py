@@ -1,7 +1,7 @@
 """Uses of datasets that the query log does not show, which keep a dataset from being removed.
 
-The query log judges reads by statements. The server also knows jobs of other producers, edges that people drew, declared entities, and the tag
-`keep` of a dataset. Each of them blocks the advice, and so does feeding a dataset that is blocked.
+The query log judges reads by statements. The server also knows jobs of other producers, edges that people drew, declared entities, SLAs, rules and
+subscriptions that name it, and the tag `keep` of a dataset. Each of them blocks the advice, and so does feeding a dataset that is blocked.
 """
 
 import datetime as dt
@@ -12,9 +12,13 @@ from typing import Final
 import msgspec
 
 from headwater.answer.lineage import node
+from headwater.answer.lineage.traits import load_traits
 from headwater.answer.people.people import Words
 from headwater.answer.status.schedules import of_datasets
+from headwater.entities.alerts.rules import decode_rules
+from headwater.entities.alerts.selectors import selects
 from headwater.model.names import short
+from headwater.store.alerts import applied_rules as rule_store
 from headwater.store.database import Connection
 from headwater.store.history import facets as facet_store
 from headwater.store.people import annotations as annotation_store
@@ -27,8 +31,9 @@ _MOST_USES = 10
 
 
 class Use(msgspec.Struct, frozen=True):
-    """A use of a dataset. `kind`: `job` (another producer's, also a dashboard's or an exposure's), `person` (who drew an edge), `entity`, `mark`
-    (the tag `keep`), `feeds` (a dataset that is blocked). `by`: a node id, the entity or the tag. `last_used_at`: null if no time is known.
+    """A use of a dataset. `kind`: `job` (another producer's, also a dashboard's or an exposure's), `person` (who drew an edge), `entity`, `sla`
+    (that covers it), `rule` (of alerts, that names it), `mark` (the tag `keep`), `feeds` (a dataset that is blocked). `by`: a node id, the entity,
+    the SLA, the rule or the tag. `last_used_at`: null if no time is known.
     """
 
     kind: str
@@ -56,6 +61,7 @@ async def find_blocked(connection: Connection) -> dict[uuid.UUID, Blocked]:
         uses.setdefault(reading.dataset, []).append(Use("person" if reading.drawn else "job", by, reading.last_at))
     await _add_marks(connection, candidates, uses)
     await _add_entities(connection, candidates, uses)
+    await _add_promises(connection, candidates, uses)
     _add_feeding(await store.feeding(connection, candidates), candidates, uses)
     return {id_: _blocked(candidates[id_], found) for id_, found in uses.items()}
 
@@ -79,6 +85,28 @@ async def _add_entities(
     for id_, those in scheduled.items():
         if id_ in candidates:
             uses.setdefault(id_, []).extend(Use("entity", one.entity, reported.get(one.entity)) for one in those)
+
+
+async def _add_promises(
+    connection: Connection, candidates: Mapping[uuid.UUID, Named], uses: dict[uuid.UUID, list[Use]]
+) -> None:
+    """Add SLAs that cover a dataset, and rules that name it. A rule about all of a tag or a namespace needs none of them."""
+    latest = await rule_store.versions(connection, "rules", 1)
+    if not latest or not candidates:
+        return
+    held = decode_rules(latest[0].files)
+    promises = [("sla", one.name, one.of, one.but) for one in held.slas]
+    for rule in held.rules:
+        named = tuple(one for one in rule.of if one.kind in {"name", "dataset"} and "*" not in one.text)
+        promises += [("rule", rule.name, named, rule.but)] if named else []
+    if not promises:
+        return
+    selectors = (one for _, _, of, but in promises for one in (*of, *but))
+    traits = await load_traits(connection, set(candidates), selectors)
+    for id_, one in traits.items():
+        for kind, name, of, but in promises:
+            if (not of or selects(of, one)) and not selects(but, one):
+                uses.setdefault(id_, []).append(Use(kind, name, None))
 
 
 def _add_feeding(

@@ -45,12 +45,23 @@ def create_bare(context: Context, node: Any, *, temporary: bool) -> form.Form | 
             other, action = table_parts(context, one.this), "LIKE"
         elif isinstance(one, exp.PartitionedByProperty) and isinstance(one.this, exp.Schema):
             columns += [context.key(inner.this) for inner in one.this.expressions if isinstance(inner, exp.ColumnDef)]
+    parents = [
+        table_parts(context, parent)
+        for one in properties
+        if isinstance(one, (exp.InheritsProperty, exp.PartitionedOfProperty))
+        for parent in (one.expressions or [one.this])
+        if isinstance(parent, exp.Table)
+    ]
     clone = args.get("clone")
     if clone is not None:
         other, action = table_parts(context, clone.this), "CLONE"
     temporary = temporary or is_temporary(name)
     return form.ChangeForm(
-        [(action, name, other)], list(dict.fromkeys(columns)) or None, temporary, own=own, types=types
+        [(action, name, other), *(("PART", name, parent) for parent in parents)],
+        list(dict.fromkeys(columns)) or None,
+        temporary,
+        own=own,
+        types=types,
     )
 
 

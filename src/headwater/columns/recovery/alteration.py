@@ -83,6 +83,9 @@ class _Reader:
                 self.edits.append(
                     ("replace", [one for one, _ in self.columns(opened + 1, phrase.closing(opened))], None)
                 )
+        elif verb == "INHERIT":
+            if parent := phrase.name(place)[0]:
+                self.changes.append(("PART", self.name, parent))
         elif verb not in _SILENT:
             self.unknown(verb)
         if (len(self.edits), len(self.changes)) == has_edit and not self.changes:

@@ -263,7 +263,8 @@ def bare(phrase: Phrase, found: Created) -> Read:
                 return found.kind, form.ChangeForm([("LIKE", name, other)], None, found.temporary)
             return found.kind, copied(name, other, "CREATE", creates=True)
         if (at := phrase.after(place, "PARTITION", "OF")) > 0:
-            return found.kind, form.ChangeForm([("LIKE", name, phrase.name(at)[0])])
+            parent = phrase.name(at)[0]
+            return found.kind, form.ChangeForm([("LIKE", name, parent), ("PART", name, parent)])
     _doubt_options(phrase, found.after)
     change = form.ChangeForm([("CREATE", name, ())], columns or None, found.temporary, own=own)
     if "EXTERNAL" in phrase.words[: found.object] and (path := _location(phrase, found.after)) is not None:

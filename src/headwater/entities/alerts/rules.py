@@ -103,6 +103,15 @@ class RuleSet(msgspec.Struct, frozen=True):
     slas: tuple[Sla, ...] = ()
 
 
+_files = msgspec.json.Decoder(tuple[RuleFile, ...])
+
+
+def decode_rules(files: str) -> RuleSet:
+    """Read the rules of files as JSON, `[{name, text}]`, as people applied them. InvalidRules as `read_rules`."""
+    told = _files.decode(files)
+    return read_rules(told) if told else RuleSet()
+
+
 def read_rules(files: Sequence[RuleFile]) -> RuleSet:
     """Read the rules and SLAs of all files, in order. InvalidRules with every mistake, as `file:line:column: text`."""
     problems: list[Problem] = []

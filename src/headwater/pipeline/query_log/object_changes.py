@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.query_log.schema import DATASETS, OBJECT_CHANGES
-from headwater.pipeline.query_log.schema_moves import SCHEMA, THERE, moves
+from headwater.pipeline.query_log.schema_moves import PART, SCHEMA, THERE, moves
 from headwater.pipeline.query_log.touches import KEY
 
 MOST: Final = 300
@@ -109,7 +109,7 @@ def _collapsed(found: DataFrame) -> DataFrame:
 def listed(changes: DataFrame) -> DataFrame:
     """namespace, name, changes: the newest MOST of each object in their order, and `left_out`, how many are older."""
     newest = Window.partitionBy("namespace", "name").orderBy(*(F.desc(name) for name in _ORDER))
-    ranked = changes.withColumn("rank", F.row_number().over(newest))
+    ranked = changes.where(F.col("action") != PART).withColumn("rank", F.row_number().over(newest))
     kept: Column = F.when(F.col("rank") <= MOST, F.struct(*_ORDER, *_REST))
     grouped = ranked.groupBy("namespace", "name").agg(
         F.sort_array(F.collect_list(kept)).alias("items"), F.count(F.when(F.col("rank") > MOST, 1)).alias("left_out")

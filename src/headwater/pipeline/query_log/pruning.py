@@ -17,6 +17,7 @@ from headwater.pipeline.query_log.cost import charges, in_window, monthly
 from headwater.pipeline.query_log.peel import peel
 from headwater.pipeline.query_log.prices import MONEY, Prices
 from headwater.pipeline.query_log.schema import PRUNING
+from headwater.pipeline.query_log.schema_moves import PART
 from headwater.pipeline.query_log.sources.definitions import DEFINITION
 from headwater.pipeline.query_log.touches import (
     KEY,
@@ -59,18 +60,21 @@ def pruning(
     storage: DataFrame | None = None,
     price_list: Prices | None = None,
     kept: DataFrame | None = None,
+    changes: DataFrame | None = None,
 ) -> DataFrame:
     """PRUNING: a row for each dataset that may be deleted. `as_of`: by default the newest time in the log. `kept` (namespace, name): needed even if
-    unused. `storage` (namespace, name, bytes), priced by `price_list`: the cost of keeping. Temporary tables are no advice.
+    unused. `storage` (namespace, name, bytes), priced by `price_list`: the cost of keeping. Temporary tables are no advice. `changes`
+    (OBJECT_CHANGES): a table that was renamed or swapped feeds the one that has its rows now, and a partition feeds its table.
 
     reason: `unread`, it feeds nothing; `feeds_unread`, only what goes before it; `loop`, only what goes with it. money_month: what statements cost
     that are charged to it (see `cost`) in 30 days of the window, and keeping it; null when neither is known. Statements of a shape that ran on
     one day only are no monthly cost: what they cost is `money_once` in the evidence.
 
     confidence, the product: days of log / window · days since first seen / young · share of the namespace's executions that cannot hide a read (their
-    text is known, and they were understood with every name placed), each at most 1 · 1 - `rare`, the share of the namespace's datasets with readers
-    that rested for more than half of the log between two reads (where those are, the next reader may come yet) · `read_by_pipeline` if a pipeline
-    read it and wrote nothing · `made_by_hand` if a person wrote it · `never_written` if the log shows no write; and no surer than what it feeds.
+    text is known, they were understood with every name placed, and they run nothing else, as a CALL does), each at most 1 · 1 - `rare`, the share of
+    the namespace's datasets with readers that rested for more than half of the log between two reads (where those are, the next reader may come yet)
+    · `read_by_pipeline` if a pipeline read it and wrote nothing · `made_by_hand` if a person wrote it · `never_written` if the log shows no write;
+    and no surer than what it feeds.
 
     evidence: JSON of first_seen_at, last_read_at and last_read_by (not counting what read it to write), last_written_at, writes, pipeline_reads,
     feeds, feeds_first, money_writes, money_once, money_storage, log_days, hidden, rare, vouches_days (the days of the log since the dataset was first
@@ -85,7 +89,10 @@ def pruning(
         return daily.sparkSession.createDataFrame([], PRUNING.schema)
     rows = until(daily, at)
     since = F.lit(first_day(at, knobs.window))
-    links = _links(rows, statements, since).localCheckpoint()
+    links = _links(rows, statements, since)
+    if changes is not None:
+        links = links.unionByName(_moved(changes)).distinct()
+    links = links.localCheckpoint()
     seen = _seen(rows, statements, since, links)
     # A definition says nothing of how far back the log goes: it is as old as its view.
     logged = F.min(F.when(~F.col("tool").eqNullSafe(F.lit(DEFINITION)), F.col("day")))
@@ -140,6 +147,15 @@ def _links(rows: DataFrame, statements: DataFrame, since: Column) -> DataFrame:
     )
 
 
+def _moved(changes: DataFrame) -> DataFrame:
+    """From and to, as `_links`: where the rows of a table are read under another name."""
+    moved = changes.where(F.col("action").isin("renamed_to", "swapped", PART) & F.col("other").isNotNull())
+    ends = (
+        F.struct("namespace", F.col(name).alias("name")).alias(end) for name, end in (("name", "from"), ("other", "to"))
+    )
+    return moved.select(*ends)
+
+
 def _seen(rows: DataFrame, statements: DataFrame, since: Column, links: DataFrame) -> DataFrame:
     """Every dataset, and what is known of its reads and writes. `passing`: only ever a temporary table, or gone."""
     looked = (F.col("act") == READ) & ~F.col("lasts")
@@ -185,7 +201,9 @@ def _seen(rows: DataFrame, statements: DataFrame, since: Column, links: DataFram
 def _used(seen: DataFrame, rows: DataFrame, kept: DataFrame | None, since: Column) -> DataFrame:
     """Add `used`: read, or kept, or out of the log's sight."""
     inside = F.broadcast(rows.select("namespace").distinct().withColumn("inside", F.lit(True)))
-    found = seen.join(inside, "namespace", "left").withColumn("used", F.col("read") | F.col("inside").isNull())
+    # A stage is of the warehouse, and its files are not.
+    outside = F.col("inside").isNull() | F.col("name").startswith("@")
+    found = seen.join(inside, "namespace", "left").withColumn("used", F.col("read") | outside)
     if kept is not None:
         wanted = kept.select(*_DATASET).distinct().withColumn("wanted", F.lit(True))
         found = (
@@ -201,10 +219,10 @@ def _doubted(
 ) -> DataFrame:
     """Add `confidence`, `hidden` (share of the namespace's executions that might hide a read) and `log_days`."""
     worked = F.col("executions") - F.col("failures")
-    understood = statements.select(
-        *KEY,
-        ((F.col("level") != "nothing") & (F.coalesce("unresolved", F.lit(0).cast("long")) == 0)).alias("understood"),
-    )
+    # A CALL, or a REFRESH of a view that is older than the log, reads what its own text does not name.
+    opaque = (F.col("level") == "partial") & (F.size(F.coalesce("reads", F.array())) == 0)
+    placed = (F.col("level") != "nothing") & (F.coalesce("unresolved", F.lit(0).cast("long")) == 0)
+    understood = statements.select(*KEY, (placed & ~opaque).alias("understood"))
     by_statement = rows.where((F.col("day") >= since) & (worked > 0)).groupBy(*KEY).agg(F.sum(worked).alias("runs"))
     open_runs = F.sum(F.when(F.coalesce("understood", F.lit(False)), 0).otherwise(F.col("runs")))
     hiding = (

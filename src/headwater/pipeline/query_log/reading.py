@@ -15,7 +15,7 @@ from headwater.columns.cache import Cache
 from headwater.columns.composed import Composition
 from headwater.columns.openlineage import Facets, facets, names
 from headwater.columns.result import level_of
-from headwater.pipeline.query_log.schema_moves import SCHEMA
+from headwater.pipeline.query_log.schema_moves import PART, SCHEMA
 from headwater.pipeline.query_log.standins import called, settled
 
 if TYPE_CHECKING:
@@ -325,6 +325,8 @@ def _object_changes(
             elif change.action == "RENAME" and change.other:
                 note(change.table, "renamed_to", other=name(change.other).name)
                 note(change.other, "renamed_from", other=name(change.table).name)
+            elif change.action == "PART" and change.other:
+                note(change.table, PART, other=name(change.other).name)
             elif change.action == "SWAP" and change.other:
                 note(change.table, "swapped", other=name(change.other).name)
                 note(change.other, "swapped", other=name(change.table).name)

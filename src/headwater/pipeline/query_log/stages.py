@@ -410,9 +410,13 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
     def costs(rows: DataFrame, statements: DataFrame, at: datetime | None) -> DataFrame:
         return cost(rows, statements, at, storage=sizes(rows), price_list=listed)
 
-    def advice(rows: DataFrame, statements: DataFrame, at: datetime | None) -> DataFrame:
+    def advised(desk: Desk) -> None:
+        rows, statements, changes = desk.read(DAILY), desk.read(UNDERSTOOD), desk.read(OBJECT_CHANGES)
         wanted = declared.retained_datasets(statements, settings.kept)
-        return pruning(rows, statements, at, storage=sizes(rows), price_list=listed, kept=wanted)
+        found = pruning(
+            rows, statements, as_of(desk), storage=sizes(rows), price_list=listed, kept=wanted, changes=changes
+        )
+        desk.replace(PRUNING, found)
 
     return (
         Stage(RUNNABLE, (STATEMENTS, TOLD, DAILY), (UNDERSTOOD,), understood, more=0),
@@ -421,8 +425,8 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
         table_stage(COST, costs),
         Stage("recurrence", (DAILY,), (RECURRENCE,), rhythms, more=0),
         Stage("quality", (DAILY, STATEMENTS, TOLD, QUARANTINE), (QUALITY,), quality_of, more=0),
-        table_stage(PRUNING, advice),
         Stage(OBJECT_CHANGES.name, (EXECUTIONS, UNDERSTOOD, SHAPES), (OBJECT_CHANGES,), changed, more=0),
+        Stage(PRUNING.name, (DAILY, UNDERSTOOD, OBJECT_CHANGES), (PRUNING,), advised, more=0),
     )
 
 

@@ -28,9 +28,13 @@ const USES: Record<string, string> = {
   job: "another producer's job",
   person: "an edge that a person drew",
   entity: "a schedule",
+  sla: "an SLA covers it",
+  rule: "a rule of alerts names it",
   mark: "marked to stay",
   feeds: "feeds what stays",
 };
+/** Uses by what has a name and no page of its own. */
+const NAMED = new Set(["sla", "rule", "mark"]);
 const MOST_USES = 3;
 
 const blockedColumns: Column<Blocked>[] = [
@@ -50,7 +54,8 @@ const blockedColumns: Column<Blocked>[] = [
         {row.uses.slice(0, MOST_USES).map((use) => (
           <li key={`${use.kind} ${use.by}`}>
             <span className="soft">{USES[use.kind] ?? use.kind}:</span>{" "}
-            {use.kind === "entity" ? <NodeLink id={`instances:${use.by}`} label={use.by} /> : <NodeLink id={use.by} />}
+            {use.kind === "entity" && <NodeLink id={`instances:${use.by}`} label={use.by} />}
+            {NAMED.has(use.kind) ? use.by : use.kind !== "entity" && <NodeLink id={use.by} />}
           </li>
         ))}
         {row.uses.length + row.more_uses > MOST_USES && (

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.query_log.sources.fields import Field, dotted, names, nested, pairs, text
+from headwater.pipeline.query_log.sources.rows import CUT_OFF
 
 _TABLE: Final = "struct<projectId:string,datasetId:string,tableId:string>"
 _STATUS: Final = "struct<code:string,message:string>"
@@ -164,7 +165,7 @@ def _new(change: Column, caller: Column) -> Column:
         "query_id": _last(job["jobName"]),
         "database": F.regexp_extract(job["jobName"], r"^projects/([^/]+)/", 1),
         "schema": text(F.regexp_extract(query["defaultDataset"], r"/datasets/([^/]+)$", 1)),
-        "statement": F.coalesce(query["query"], as_sql),
+        "statement": F.coalesce(_whole(query), as_sql),
         "statement_kind": F.coalesce(text(query["statementType"]), config["type"]),
         "created_at": stats["createTime"],
         "started_at": stats["startTime"],
@@ -268,6 +269,11 @@ def _code(error: Column) -> Column:
     code = F.nullif(error["code"], F.lit("0"))
     stopped = (code == _CANCELLED) | error["message"].startswith("Job execution was cancelled")
     return F.when(stopped, "stopped").otherwise(code)
+
+
+def _whole(query: Column) -> Column:
+    """The text of a query, with a mark behind one that the log has the beginning of."""
+    return F.when(query["queryTruncated"] == "true", F.concat(query["query"], F.lit(CUT_OFF))).otherwise(query["query"])
 
 
 def _last(name: Column) -> Column:

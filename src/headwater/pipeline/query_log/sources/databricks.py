@@ -92,7 +92,9 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
         "query_id": F.col("statement_id"),
         "started_at": F.col("start_time"),
         "ended_at": F.col("end_time"),
-        "statement": F.when(F.lower(F.trim("statement_text")) != _REDACTED, F.col("statement_text")),
+        "statement": F.when(
+            F.lower(F.trim("statement_text")) != _REDACTED, F.nullif(F.col("statement_text"), F.lit(""))
+        ),
         "session_id": F.col("session_id"),
         "job_id": F.col("query_source.job_info.job_id"),
         "user": F.coalesce(F.col("executed_as"), F.col("executed_by")),

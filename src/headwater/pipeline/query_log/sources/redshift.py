@@ -65,6 +65,8 @@ EXPORTS: Final = (
     Export("SYS_QUERY_DETAIL", ("query_id", "step_name", "table_name")),
 )
 
+_LONGEST: Final = 3_997
+"""Bytes of a text that is no shorter than what SYS_QUERY_HISTORY keeps, whose last character may have had no room."""
 _FILLING: Final = ("insert", "delete", "merge")
 _UNDER_WAY: Final = ("planning", "queued", "running", "returning", "queueing")
 
@@ -179,4 +181,5 @@ def _rows(frame: DataFrame, namespace: str) -> Rows:
             ),
         }
     )
-    return landed(known, NAME, NAME, namespace, columns, cases)
+    cut = F.nullif(F.col("pieced"), F.lit("")).isNull() & (F.octet_length(F.rtrim("query_text")) >= _LONGEST)
+    return landed(known, NAME, NAME, namespace, columns, cases, cut=cut)

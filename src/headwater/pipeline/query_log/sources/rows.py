@@ -17,6 +17,8 @@ from headwater.pipeline.query_log.sources.fields import settled
 
 SAMPLE: Final = 2_000
 PROBLEM: Final = "problem"
+CUT_OFF: Final = " <cut off by the warehouse>"
+"""Put behind a statement of which a warehouse kept only the beginning: it cannot be parsed, so the statement is not taken for a whole one."""
 _PROBLEM_TYPE: Final = "struct<code:string,reason:string,sample:string,digest:string>"
 
 BAD_ROW: Final = "bad_row"
@@ -86,11 +88,13 @@ def landed(
     cases: Sequence[Case] = (),
     *,
     plain: bool = False,
+    cut: Column | None = None,
 ) -> Rows:
     """`frame` (which has `file` and `record`) in the common schema; a column that is not given is null.
 
     The first of `cases` that holds decides, after them an absent identity and an absent time. `source`, `dialect` and `namespace` are the same for
-    all rows. `plain`: the frame's columns are cheap, and may be worked out wherever they are looked at.
+    all rows. `plain`: the frame's columns are cheap, and may be worked out wherever they are looked at. `cut`: the warehouse kept only the beginning
+    of the statement.
     """
     every = [
         *cases,
@@ -98,6 +102,7 @@ def landed(
         Case(columns["started_at"].isNull(), NO_TIME, "it has no time of start, or one that cannot be read"),
     ]
     space = F.lit(namespace) if isinstance(namespace, str) else namespace
+    columns = {**columns, "statement": _statement(columns, dialect, cut)}
     given = {**columns, "source": F.lit(source), "dialect": F.lit(dialect), "namespace": space, "file": F.col("file")}
     unknown = set(given) - set(LANDED_ROWS.fieldNames())
     if unknown:
@@ -105,6 +110,24 @@ def landed(
     told = [_typed(given.get(field.name), field).alias(field.name) for field in LANDED_ROWS.fields]
     made = frame.select(*told, problem(every).alias(PROBLEM))
     return Rows(made if plain else settled(made))
+
+
+def _statement(columns: Mapping[str, Column], dialect: str, cut: Column | None) -> Column:
+    """The text of a statement. One whose text the log does not have, and whose tables the source names, gets a text of these names: such texts are
+    of one shape if their tables are the same, and no reader of a table is lost. It cannot be parsed, so that the source's names stand."""
+    said = columns.get("statement", F.lit(None).cast("string"))
+    if cut is not None:
+        said = F.when(cut, F.concat(said, F.lit(CUT_OFF))).otherwise(said)
+    quote = "`" if dialect in {"bigquery", "databricks"} else '"'
+    parts = [
+        F.when(
+            F.size(columns[name]) > 0,
+            F.concat(F.lit(f"{verb} {quote}"), F.array_join(columns[name], f"{quote}, {quote}"), F.lit(quote)),
+        )
+        for name, verb in (("told_reads", "READS"), ("told_writes", "WRITES"))
+        if name in columns
+    ]
+    return F.coalesce(said, F.nullif(F.concat_ws(" ", *parts), F.lit(""))) if parts else said
 
 
 def _typed(column: Column | None, field: StructField) -> Column:

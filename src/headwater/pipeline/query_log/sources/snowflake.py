@@ -73,6 +73,8 @@ EXPORTS: Final = (
 
 _UNDER_WAY: Final = ("RUNNING", "QUEUED", "BLOCKED", "RESUMING_WAREHOUSE", "QUEUED_REPARING_WAREHOUSE")
 _CANCELLED: Final = 604
+_LONGEST: Final = 100_000
+"""Characters of a text that QUERY_HISTORY keeps at most."""
 _REDACTED: Final = "<redacted>"
 
 
@@ -154,4 +156,4 @@ def _rows(frame: DataFrame, namespace: str) -> Rows:
         Case(F.col("unread") & F.col("QUERY_ID").isNull(), BAD_ROW, "the record is not of its file's format"),
         Case(status.isin(*_UNDER_WAY), UNFINISHED, "it was still running; a later export has its end"),
     )
-    return landed(frame, NAME, NAME, namespace, columns, cases)
+    return landed(frame, NAME, NAME, namespace, columns, cases, cut=F.length(statement) >= _LONGEST)
