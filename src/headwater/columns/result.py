@@ -90,7 +90,7 @@ class ColumnEdit(msgspec.Struct, frozen=True, gc=False):
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
-    """A change of a table itself: CREATE, ALTER, RENAME, SWAP, DROP, UNDROP, TRUNCATE, CLONE, LIKE; PART: whoever reads
+    """A change of a table itself: CREATE, ALTER, RENAME, SWAP, DROP, UNDROP, TRUNCATE, CLONE, LIKE; PART: a query of
     `other` reads it, too (a partition, a table that inherits).
 
     `other`: the second table of it. `temporary`: what is created ends with the session. `edits`: of its columns.

@@ -11,7 +11,7 @@ from typing import Any, Final
 SCHEMA: Final = "schema_"
 """Actions of schemas begin with it; what is behind it is an action of a table, but for `renamed`."""
 PART: Final = "part"
-"""Whoever reads `other` reads the table, too: it is a partition of it, or inherits from it. It is no change."""
+"""A query of `other` reads the table, too: it is a partition of it, or inherits from it. It is no change."""
 THERE: Final = "there"
 """A statement used the table, so it was there."""
 _BEGINS: Final = frozenset({"created", "renamed_from", "undropped"})

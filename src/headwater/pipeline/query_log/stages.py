@@ -411,12 +411,9 @@ def final_stages(settings: Settings) -> tuple[Stage, ...]:
         return cost(rows, statements, at, storage=sizes(rows), price_list=listed)
 
     def advised(desk: Desk) -> None:
-        rows, statements, changes = desk.read(DAILY), desk.read(UNDERSTOOD), desk.read(OBJECT_CHANGES)
-        wanted = declared.retained_datasets(statements, settings.kept)
-        found = pruning(
-            rows, statements, as_of(desk), storage=sizes(rows), price_list=listed, kept=wanted, changes=changes
-        )
-        desk.replace(PRUNING, found)
+        rows, statements, at = desk.read(DAILY), desk.read(UNDERSTOOD), as_of(desk)
+        kept, changes = declared.retained_datasets(statements, settings.kept), desk.read(OBJECT_CHANGES)
+        desk.replace(PRUNING, pruning(rows, statements, at, None, sizes(rows), listed, kept, changes))
 
     return (
         Stage(RUNNABLE, (STATEMENTS, TOLD, DAILY), (UNDERSTOOD,), understood, more=0),
