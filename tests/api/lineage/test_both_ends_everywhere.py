@@ -290,8 +290,32 @@ def test_commands_and_tools_reach_what_reaches_it(client: Client, seed: int, run
         assert "left_out" not in answer, answer
         return {one["id"] for one in answer["nodes"]} - {node}
 
-    for walk in (by_ways_between, by_command, by_tool):
+    def by_tool_paths(on: Asked, node: str, direction: str) -> set[str]:
+        found = set()
+        for other in on.datasets:
+            if other != node:
+                given = {"source": node, "target": other, "direction": direction, "budget": LARGEST}
+                if run(call(ask, "paths", given)).get("length") is not None:
+                    found.add(other)
+        return found
+
+    def by_tool_columns(on: Asked, node: str, direction: str) -> set[tuple[str, str]]:
+        """Return the edges of columns that the tool lists beside a dataset, whose end in `direction` is another."""
+        given = {"name": node, "direction": direction, "depth": 1, "budget": LARGEST}
+        near, far = ("to", "from") if direction == "upstream" else ("from", "to")
+        return {
+            (f"{one['from']} {one.get('from_column')}", f"{one['to']} {one.get('to_column')}")
+            for one in run(call(ask, "columns", given))["edges"]
+            if one[near] == node and one[far] in on.datasets and one[far] != node
+        }
+
+    for walk in (by_ways_between, by_command, by_tool, by_tool_paths):
         assert pairs(walk, on, on.datasets) == (up, up), walk.__name__
+    above, beneath = (
+        {edge for node in on.datasets for edge in by_tool_columns(on, node, direction)}
+        for direction in ("upstream", "downstream")
+    )
+    assert above == beneath
     for one, other in permutations(on.datasets, 2):
         assert are_joined_by_command(one, other) == bool({(one, other), (other, one)} & up)
 
