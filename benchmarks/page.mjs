@@ -4,15 +4,21 @@ import { openBrowser, openPage, settled } from "../web/tests/browser.mjs";
 import { fan, grid, run, send, table } from "../web/tests/seed.mjs";
 import { serve } from "../web/tests/server.mjs";
 
+// `node benchmarks/page.mjs g10 g500` measures two of its graphs alone; `fan` and `catalogue` are the other parts.
+const parts = process.argv.slice(2);
+const isAsked = (part) => parts.length === 0 || parts.includes(part);
+// The smallest is the floor: what an action costs without a graph to draw.
+const graphs = Object.entries({
+  g10: 10,
+  g100: 100,
+  g500: 500,
+  g5000: 5000,
+  g10000: 10_000,
+}).filter(([name]) => isAsked(name));
+
 const server = await serve(async (url) => {
-  await send(url, [
-    ...grid(10, "g10"),
-    ...grid(100, "g100"),
-    ...grid(500, "g500"),
-    ...grid(5000, "g5000"),
-    ...grid(10_000, "g10000"),
-    ...fan(2000),
-  ]);
+  for (const [name, size] of graphs) await send(url, grid(size, name));
+  await send(url, fan(2000));
 });
 const browser = await openBrowser();
 const median = (all) => all.sort((a, b) => a - b)[Math.floor(all.length / 2)];
@@ -109,12 +115,8 @@ const askAlone = (page, address) =>
     return performance.now() - began;
   }, address);
 
-try {
-  // The smallest is the floor: what selecting costs without a graph to draw.
-  // `node benchmarks/page.mjs catalogue` measures the catalogue alone.
-  for (const name of process.argv[2] === "catalogue"
-    ? []
-    : ["g10", "g100", "g500", "g5000", "g10000"]) {
+async function measureGraphs() {
+  for (const [name] of graphs) {
     const { page } = await openPage(browser.context);
     page.setDefaultTimeout(120_000);
     const session = await page.context().newCDPSession(page);
@@ -176,6 +178,10 @@ try {
     );
     await page.close();
   }
+}
+
+/** A node with 2,000 readers is opened. */
+async function measureFan() {
   const { page } = await openPage(browser.context);
   page.setDefaultTimeout(60_000);
   await page.goto(`${server.url}lineage/dataset:grid:fan.hub?depth=0`);
@@ -200,7 +206,10 @@ try {
   console.log(
     `opening a node with 2,000 readers: ${tooks}; the question alone ${floorsOfFan} (medians of 5)`,
   );
-  // A page of 100 rows out of 100,000 datasets: the page is loaded, its first answer is not.
+}
+
+/** A page of 100 rows out of 100,000 datasets: the page is loaded, its first answer is not. */
+async function measureCatalogue() {
   const many = Array.from(
     { length: 250 },
     (_, i) =>
@@ -247,6 +256,12 @@ try {
   console.log(
     `100,000 datasets: the first 100 rows after ${firsts}, the next 100 after ${seconds}; the question alone ${floors} (medians of 5)`,
   );
+}
+
+try {
+  await measureGraphs();
+  if (isAsked("fan")) await measureFan();
+  if (isAsked("catalogue")) await measureCatalogue();
 } finally {
   await browser.close();
   server.close();
