@@ -65,7 +65,7 @@ class Shortcut:
             await send({"type": "http.response.start", "status": status, "headers": headers})
             await send({"type": "http.response.body", "body": body, "more_body": False})
 
-        return _Direct(route, compression.middleware(limits.middleware(respond)))
+        return _Direct(route, access.middleware(compression.middleware(limits.middleware(respond))))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if (
