@@ -195,11 +195,13 @@ def _rule(part: Part, slas: Sequence[Sla], fields: Fields) -> Rule | None:
 
 
 def _events(part: Part | None, rule: Part, fields: Fields) -> tuple[str, ...]:
-    if part is None:
+    items = fields.items(part)
+    if not items:
         fields.note(rule.place, f"watches nothing; write `when:` with one of {', '.join(EVENTS)}")
-        return ()
     found = []
-    for each in fields.items(part):
+    for each in items:
+        if each.value is None:
+            fields.note(each.place, f"when has an item with nothing in it; write one of {', '.join(EVENTS)}")
         word = fields.text(each, "when").lower().replace(" ", "_").replace("-", "_")
         if word in EVENTS:
             found.append(word)

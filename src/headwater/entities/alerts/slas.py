@@ -63,9 +63,14 @@ def read_sla(part: Part, fields: Fields) -> Sla | None:
 
 
 def read_selectors(part: Part | None, what: str, fields: Fields) -> tuple[Selector, ...]:
-    """Read selectors, one or several; each mistake is noted."""
+    """Read selectors, one or several; each mistake is noted: a selection with nothing in it is not one of everything."""
     found = []
-    for each in fields.items(part):
+    items = fields.items(part)
+    if part is not None and not items:
+        fields.note(part.place, f"{what} selects nothing; leave it out, or write such as tag:tier:gold")
+    for each in items:
+        if each.value is None:
+            fields.note(each.place, f"{what} has an item with nothing in it; remove it, or write such as tag:tier:gold")
         text = fields.text(each, what)
         if text and (one := read_selector(text, each.place, what, fields)) is not None:
             found.append(one)

@@ -58,6 +58,10 @@ def test_a_product_is_selected_by_its_tag() -> None:
     [
         ("rules:\n  - name: a\n    when: fail\n    to: x@y.z", "a.yaml:3:11: rule 'a': when has no 'fail'; write one of failed, late,"),
         ("rules:\n  - name: a\n    to: x@y.z", "a.yaml:2:5: rule 'a': watches nothing; write `when:` with one of failed,"),
+        ("rules:\n  - {name: a, when: [], to: x@y.z}", "a.yaml:2:5: rule 'a': watches nothing; write `when:` with one of failed,"),
+        ("rules:\n  - {name: a, when: [~], to: x@y.z}", "a.yaml:2:22: rule 'a': when has an item with nothing in it; write one of failed,"),
+        ("rules:\n  - {name: a, when: late, to: x@y.z, of: [~]}", "a.yaml:2:43: rule 'a': of has an item with nothing in it; remove it,"),
+        ("rules:\n  - {name: a, when: late, to: x@y.z, except: []}", "a.yaml:2:46: rule 'a': except selects nothing; leave it out,"),
         ("rules:\n  - name: a\n    when: failed", "a.yaml:2:5: rule 'a': tells no one; write `to:` with owner, downstream owners,"),
         ("rules:\n  - name: a\n    wen: failed\n    to: x@y.z", "a.yaml:3:5: a rule has no 'wen'; did you mean 'when'?"),
         ("rules:\n  - name: a\n    notify: x@y.z\n    when: late", "a.yaml:3:5: a rule has no 'notify'; write to"),
