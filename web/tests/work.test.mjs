@@ -114,11 +114,15 @@ describe("what a click makes the page do", () => {
     const { over, ...others } = await page.evaluate(() => window.__painted);
     assert.deepEqual(others, {});
     assert.ok(over > 0 && over <= 3, `${over} times`);
-    // A move paints all of it.
+    // Another zoom paints all of it; on its map only the frame of what is seen moves.
+    const frame = () => page.locator(".minimap-frame").boundingBox();
+    const was = await frame();
     await page.keyboard.press("+");
     await settled(page);
     const moved = await page.evaluate(() => window.__painted);
-    assert.ok(moved.ground > 0 && moved.map > 0, JSON.stringify(moved));
+    assert.ok(moved.ground > 0, JSON.stringify(moved));
+    assert.equal(moved.map, undefined);
+    assert.ok((await frame()).width < was.width);
   });
 
   onPage("a node with many readers opens as a card for those that are alike", async (page, open) => {
