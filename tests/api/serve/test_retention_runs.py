@@ -40,11 +40,11 @@ def test_the_command(client: Client, command: Callable[..., tuple[int, str]]) ->
     days = {"HEADWATER_RETENTION__RUNS_DAYS": "30", "HEADWATER_RETENTION__EVENTS_DAYS": "30"}
     assert command("server", "retention", "run")[1] == "nothing is deleted: no HEADWATER_RETENTION__… is set\n"
     code, told = command("server", "retention", "run", "--dry-run", **days)
-    assert code == 0
+    assert code == 0, told
     assert "would be deleted" in told
     assert client.get("/api/v2/runs").json()["total"] == 30
     code, told = command("server", "retention", "run", "--json", **days)
-    assert code == 0
+    assert code == 0, told
     gone = {one["kind"]: one["deleted"] for one in json.loads(told)["kinds"]}
     assert (gone["reports"], gone["runs"], gone["dataset_versions"]) == (20, 20, 20)
     assert client.get("/api/v2/runs").json()["total"] == 10
