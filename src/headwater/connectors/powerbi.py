@@ -26,7 +26,6 @@ _WORKSPACES: Final = 100
 _SCAN: Final = "lineage=True&datasourceDetails=True&datasetSchema=True&datasetExpressions=True&getArtifactUsers=True"
 _LOOKS: Final = 60
 _PAUSE: Final = 1.0
-_DEEPEST: Final = 20
 _TEXT: Final = r'"((?:[^"]|"")*)"'
 _DATABASE: Final = re.compile(rf"\w+\.Databases?\(\s*{_TEXT}\s*,\s*{_TEXT}")
 _STEP: Final = re.compile(r"\{\s*\[([^\]]*)\]\s*\}")
@@ -163,22 +162,24 @@ def _read_model(
         for measure in table.get("measures") or []:
             formulas[f"{table['name']}[{measure['name']}]"] = (table["name"], measure.get("expression") or "")
     given = dict(columns)
-    columns |= {field: list(dict.fromkeys(_behind(field, given, formulas, 0))) for field in formulas}
+    columns |= {field: list(dict.fromkeys(_behind(field, given, formulas, set()))) for field in formulas}
     return list(reads), columns
 
 
 def _behind(
-    field: str, columns: Columns, formulas: Mapping[str, tuple[str, str]], depth: int
+    field: str, columns: Columns, formulas: Mapping[str, tuple[str, str]], met: set[str]
 ) -> Iterator[tuple[DatasetName, str]]:
-    """Yield the columns of tables that a field of DAX is made of. A field without a table is of its own table, else a measure of any."""
+    """Yield the columns of tables that a field of DAX is made of, each field once. A field without a table is of its own table, else a measure of
+    any. `met`: the fields that were followed."""
+    met.add(field)
     yield from columns.get(field, ())
     table, expression = formulas.get(field, ("", ""))
-    for quoted, plain, name in _FIELD.findall(expression) if depth < _DEEPEST else ():
+    for quoted, plain, name in _FIELD.findall(expression):
         other = f"{quoted.replace(chr(39) * 2, chr(39)) or plain or table}[{name}]"
         if other not in columns and other not in formulas and not (quoted or plain):
             other = next((one for one in formulas if one.endswith(f"[{name}]")), other)
-        if other != field:
-            yield from _behind(other, columns, formulas, depth + 1)
+        if other not in met:
+            yield from _behind(other, columns, formulas, met)
 
 
 def _source(table: Mapping[str, Any], namespaces: Mapping[str, str], warnings: dict[str, None]) -> Source:

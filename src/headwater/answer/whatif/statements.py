@@ -18,8 +18,6 @@ Types = Mapping[str, str]
 _MAKES: Final = frozenset({"CREATE", "CLONE", "LIKE"})
 _LONGEST_QUOTE: Final = 120
 _CONDITIONAL: Final = "it stands in a branch, and may not run: the answer is for when it does"
-
-
 _CASE_ALONE: Final = "the name changes its case alone: which statements write it so is not known"
 
 
@@ -36,12 +34,12 @@ def read_statements(
         if routine and statement.within == routine:
             continue  # The body of a routine that is made here does not run.
         tables.follow(statement)
-        if statement.conditional and (statement.changes or statement.flows or statement.schema_changes):
-            unjudged[Unjudged(" ".join(statement.text.split())[:_LONGEST_QUOTE], _CONDITIONAL)] = None
+        is_doubtful = statement.conditional and (statement.changes or statement.flows or statement.schema_changes)
         beside = beside_tables(statement, dialect)
         for rule in beside.rules:
             tables.at(rule.table).add(TableChange("rule", rule.table, rule.column, rule.words))
-        for reason in (beside.reason, _CASE_ALONE if _changes_case(statement) else ""):
+        is_recased = _changes_case(statement)
+        for reason in (_CONDITIONAL if is_doubtful else "", beside.reason, _CASE_ALONE if is_recased else ""):
             if reason:
                 unjudged[Unjudged(" ".join(statement.text.split())[:_LONGEST_QUOTE], reason)] = None
     return tables.differences(), list(unjudged)

@@ -16,7 +16,7 @@ import yaml
 from headwater.capture.dbt.manifest import Relation
 from headwater.capture.dbt.project import DbtProject, Dependent, dialect_of, versioned, view_of
 from headwater.capture.dbt.rendering import Names, called, rendered
-from headwater.capture.dbt.seeds import digest_of, read_types
+from headwater.capture.dbt.seeds import digest_of, given_types, read_types
 from headwater.columns.catalog import folded_name
 from headwater.columns.project import Text
 from headwater.columns.script.template import plain
@@ -111,7 +111,7 @@ class _Files:
             place = self.place(model.path) + (f"[{model.name}]" if model.kind == "snapshot" else "")
             target = folded_name(written[id(model)], self.dialect)
             if model.kind == "seed":
-                columns, types = self.header(model.path), read_types(model.path, _column_types(model.config))
+                columns, types = self.header(model.path), read_types(model.path, given_types(model.config))
                 texts.append(Text(place, "", target, columns=columns, rows=digest_of(model.path), types=types))
                 continue
             names = Names(refs, sources, written[id(model)], variables)
@@ -289,11 +289,6 @@ class _Files:
         except (OSError, UnicodeDecodeError) as error:
             self.problems.append(f"{path}: cannot be read as UTF-8 text ({error}); the rest is read")
             return ""
-
-
-def _column_types(config: dict[str, Any]) -> dict[str, str]:
-    given = config.get("column_types")
-    return {str(name): str(kind) for name, kind in given.items()} if isinstance(given, dict) else {}
 
 
 def _database(profile: dict[str, Any]) -> str:

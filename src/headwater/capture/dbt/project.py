@@ -16,7 +16,7 @@ import msgspec
 from headwater.capture.dbt.manifest import Manifest, Node, Relation, catalog_columns, read_manifest, reads
 from headwater.capture.dbt.rendering import Names, rendered
 from headwater.capture.dbt.reported import LastRun, Reported, last_run
-from headwater.capture.dbt.seeds import digest_of, read_types
+from headwater.capture.dbt.seeds import digest_of, given_types, read_types
 from headwater.capture.dbt.unique_keys import unique_keys
 from headwater.columns.catalog import folded_name
 from headwater.columns.project import Text
@@ -289,8 +289,8 @@ class _Reader:
         if str(node.get("package_name")) != self.manifest.project:
             return ()
         config = node["config"]
-        given = {str(name): str(kind) for name, kind in (config.get("column_types") or {}).items()}
-        return read_types(self.root / str(node["original_file_path"]), given, str(config.get("delimiter") or ","))
+        path = self.root / str(node["original_file_path"])
+        return read_types(path, given_types(config), str(config.get("delimiter") or ","))
 
     def rows(self, node: Node) -> str:
         path = self.root / str(node["original_file_path"])

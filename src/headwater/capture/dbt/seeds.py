@@ -5,7 +5,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 _MOST_ROWS: Final = 100_000
 _NULLS: Final = frozenset({"", "null"})
@@ -16,6 +16,12 @@ _TYPES: Final = (
     ("date", re.compile(r"\d{4}-\d{1,2}-\d{1,2}")),
     ("timestamp", re.compile(r"\d{4}-\d{1,2}-\d{1,2}[ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[-+]\d{2}:?\d{2})?")),
 )
+
+
+def given_types(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return the types that a seed's configuration gives its columns."""
+    given = config.get("column_types")
+    return {str(name): str(kind) for name, kind in given.items()} if isinstance(given, dict) else {}
 
 
 def read_types(path: Path, given: Mapping[str, str], delimiter: str = ",") -> tuple[str, ...]:

@@ -425,9 +425,8 @@ class _Comparison:
             table_key(flow.target) for flow in statement.flows if flow.target is not None and flow.action == "CREATE"
         }
         for key in targets:
-            if (
-                effect.broken and key not in made
-            ):  # The table is there, without the rows of this write; or it is gone itself.
+            if effect.broken and key not in made:
+                # The table is there, without the rows of this write; or it is gone itself.
                 if not (key in self.effects and self.effects[key].broken):
                     self.effects[key] = Effect(whole=True, certain=effect.certain, because=effect.because)
             else:

@@ -52,8 +52,8 @@ def columns_of(one: AnalysedText) -> set[str]:
 
 def is_same(old: Text, new: Text) -> bool:
     """Return whether nothing of a text was edited; a tool may have compiled the same source to other words."""
-    same = old.source == new.source if old.source else old.text == new.text
-    return (same or old.text == new.text) and built_as(old) == built_as(new)
+    same = old.text == new.text or (old.source != "" and old.source == new.source)
+    return same and built_as(old) == built_as(new)
 
 
 def built_as(text: Text) -> tuple[object, ...]:

@@ -28,6 +28,13 @@ export function KeysTab() {
                 { id: "name", header: "Name", wide: true, value: (key) => key.name, cell: (key) => key.name },
                 { id: "role", header: "Role", value: (key) => key.role, cell: (key) => key.role },
                 {
+                  id: "limits",
+                  header: "Sees",
+                  minor: true,
+                  value: (key) => key.limits.join(", "),
+                  cell: (key) => key.limits.join(", ") || "everything",
+                },
+                {
                   id: "state",
                   header: "State",
                   value: (key) => (key.revoked_at ? "revoked" : "active"),

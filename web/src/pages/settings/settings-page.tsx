@@ -69,13 +69,14 @@ function WhoAmI() {
   const me = useMe();
   return (
     <Answered of={me}>
-      {({ name, role, via, login, logout }) => (
+      {({ name, role, via, login, logout, limits }) => (
         <Section title="Who am I, and what may I">
           <Facts
             facts={[
               ["Name", name],
               ["Role", role],
               ["You may", MAY[role] ?? "nothing"],
+              ["You see", limits.length > 0 && `${limits.join(", ")} only`],
               ["Known by", via === "open" ? "nothing: this server is open" : via.replaceAll("_", " ")],
               [
                 "Sign in",
