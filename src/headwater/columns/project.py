@@ -25,7 +25,8 @@ class Text(msgspec.Struct, frozen=True):
 
     `target`: the table or view that a tool builds from its last query (dbt's models are queries without one), as the database spells it;
     None: the text says itself what it writes. `view`: what the target is if it is no table; an ephemeral one is a name for its query.
-    `columns`: the columns of a target that has no query, as a seed's; `rows`: a digest of what it holds, "" if it is not known.
+    `columns`: the columns of a target that has no query, as a seed's; `rows`: a digest of what it holds, "" if it is not known; `values`: one of each
+    column, in the order of its rows, none if they are not known.
     `source`: a digest of what a tool made the text of, "" if it is the text itself. `keys`: sets of columns of the target, in lower case, that a tool
     proves unique whenever it builds it. `types`: of `columns`, as the tool gives them to a target without a query, "" where it is not known.
     `contract`: columns and types without which the tool refuses to build the target.
@@ -41,6 +42,7 @@ class Text(msgspec.Struct, frozen=True):
     keys: tuple[tuple[str, ...], ...] = ()
     types: tuple[str, ...] = ()
     contract: tuple[tuple[str, str], ...] = ()
+    values: tuple[str, ...] = ()
 
 
 class AnalysedText(msgspec.Struct, frozen=True):

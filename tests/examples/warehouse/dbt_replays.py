@@ -3,7 +3,7 @@
     python dbt_replays.py JOB.json
 
 JOB: `project` (a folder of dbt), `setup` (SQL) or `days` (of the example's feed and of its people's queries), `statements` (unless there are days),
-`changes` (each a list of [file, old text, new text], [file] to remove it, or one of these alone), `out`. Writes `out`/base and `out`/0, 1, … (each
+`later` (SQL of what arrives after the first build, after which dbt builds again: incremental models and snapshots see a second run), `changes` (each a list of [file, old text, new text], [file] to remove it, or one of these alone), `out`. Writes `out`/base and `out`/0, 1, … (each
 with dbt/, built, and queries/), and `out`/outcomes.json: for the base and for each change, the outcome of each relation and of each query by its
 file; "error: …" where it fails.
 
@@ -60,6 +60,7 @@ class Replays:
         self.prepare()
         base = self.out / "base"
         shutil.copytree(self.job["project"], base / "dbt")
+        self.fresh()
         first = self.built(base)
         with self.database.admin("postgres") as cursor:
             cursor.execute("alter system set log_min_duration_statement = 0")
@@ -71,7 +72,7 @@ class Replays:
             (base / name).write_text(
                 ";\n".join(text.strip().rstrip(";") for _, text in session) + ";\n", encoding="utf-8"
             )
-        results = [{**self.built(base), **self.replayed()} for _ in range(2)]
+        results = [self.outcomes(base) for _ in range(2)]
         self.dbt(base, "docs", "generate")
         # What differs from itself, or fails in the base, says nothing about a change.
         stable = {
@@ -87,12 +88,26 @@ class Replays:
             shutil.copytree(base, head, ignore=shutil.ignore_patterns("catalog.json", "index.html"))
             for part in change if isinstance(change[0], list) else [change]:
                 edit(head / "dbt", part)
-            after = {**self.built(head), **self.replayed()}
+            after = self.outcomes(head)
             found["changes"].append(
                 {key: value for key, value in after.items() if key in stable or key not in results[0]}
             )
             print(f"{number + 1} of {len(self.job['changes'])}", flush=True)
         (self.out / "outcomes.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+    def outcomes(self, folder: Path) -> dict[str, str]:
+        """Build a project and replay the log; where more rows arrive later, once more on what is there. A first error stays."""
+        self.fresh()
+        first = {**self.built(folder), **self.replayed()}
+        if not (later := self.job.get("later")) or "dbt" in first:
+            return first
+        with self.database.admin(NAME) as cursor:
+            cursor.execute(later)
+        second = {**self.built(folder), **self.replayed()}
+        return {
+            key: value if value.startswith("error") else _merge(value, second.get(key, "gone"))
+            for key, value in first.items()
+        }
 
     def prepare(self) -> None:
         """Fill the database that dbt finds, and keep a copy of it."""
@@ -162,8 +177,7 @@ class Replays:
         return digest(seen)
 
     def built(self, folder: Path) -> dict[str, str]:
-        """Build the project in a fresh database. Return the outcome of each relation, by its name."""
-        self.fresh()
+        """Build the project in the database as it is. Return the outcome of each relation, by its name."""
         done = self.dbt(folder, "build", "--exclude-resource-types", "test")
         found: dict[str, str] = {}
         if done.result is None:
@@ -208,6 +222,10 @@ def shown(value: object) -> str:
 
 def digest(seen: object) -> str:
     return hashlib.sha256(json.dumps(seen).encode()).hexdigest()
+
+
+def _merge(first: str, second: str) -> str:
+    return second if second.startswith("error") else f"{first} {second}"
 
 
 def _user(dsn: str) -> str:

@@ -38,7 +38,7 @@ def job_of(name: str, folder: Path) -> dict[str, Any]:
     if name != "warehouse":
         renamed = profile.replace("warehouse:", "shop:", 1).replace("schema: main", "schema: shop")
         (project / "profiles.yml").write_text(renamed, encoding="utf-8")
-        more = {"setup": case["setup"], "statements": case["statements"]}
+        more = {"setup": case["setup"], "statements": case["statements"], "later": case.get("later", "")}
     changes = [change for some in case["changes"].values() for change in some]
     return {"project": str(project), "changes": changes, "out": str(folder / "out"), **more}
 
@@ -56,8 +56,8 @@ def judged(review: Review) -> Iterator[tuple[str, str, bool]]:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("name", "precision"), [("shop", 0.95), ("warehouse", 0.9), ("store", 0.5)])
+@pytest.mark.timeout(2400)
+@pytest.mark.parametrize(("name", "precision"), [("shop", 0.95), ("warehouse", 0.9), ("store", 0.9), ("depot", 0.5)])
 def test_a_review_names_what_dbt_and_the_log_show(
     name: str, precision: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,7 +65,7 @@ def test_a_review_names_what_dbt_and_the_log_show(
     (tmp_path / "job.json").write_text(json.dumps(job), encoding="utf-8")
     python = subprocess.run([ROOT / "scripts/environment", "warehouse"], capture_output=True, text=True, check=True)
     command = [python.stdout.strip(), REPLAYS, tmp_path / "job.json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1500)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=2100)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     told = json.loads((tmp_path / "out/outcomes.json").read_text(encoding="utf-8"))
     before = told["base"]

@@ -16,7 +16,7 @@ import yaml
 from headwater.capture.dbt.manifest import Relation
 from headwater.capture.dbt.project import DbtProject, Dependent, dialect_of, versioned, view_of
 from headwater.capture.dbt.rendering import Names, called, rendered
-from headwater.capture.dbt.seeds import digest_of, given_types, read_types
+from headwater.capture.dbt.seeds import digest_of, digests_of_columns, given_types, read_types
 from headwater.columns.catalog import folded_name
 from headwater.columns.project import Text
 from headwater.columns.script.template import plain
@@ -112,7 +112,10 @@ class _Files:
             target = folded_name(written[id(model)], self.dialect)
             if model.kind == "seed":
                 columns, types = self.header(model.path), read_types(model.path, given_types(model.config))
-                texts.append(Text(place, "", target, columns=columns, rows=digest_of(model.path), types=types))
+                values = digests_of_columns(model.path)
+                texts.append(
+                    Text(place, "", target, columns=columns, rows=digest_of(model.path), types=types, values=values)
+                )
                 continue
             names = Names(refs, sources, written[id(model)], variables)
             text = rendered(model.text, names)

@@ -16,7 +16,7 @@ import msgspec
 from headwater.capture.dbt.manifest import Manifest, Node, Relation, catalog_columns, read_manifest, reads
 from headwater.capture.dbt.rendering import Names, rendered
 from headwater.capture.dbt.reported import LastRun, Reported, last_run
-from headwater.capture.dbt.seeds import digest_of, given_types, read_types
+from headwater.capture.dbt.seeds import digest_of, digests_of_columns, given_types, read_types
 from headwater.capture.dbt.unique_keys import unique_keys
 from headwater.columns.catalog import folded_name
 from headwater.columns.project import Text
@@ -175,8 +175,10 @@ class _Reader:
             self.built(node, kind, place, table, inputs)
         elif kind == "seed":
             keys = self.keys.get(str(node.get("unique_id")), ())
-            columns, types = self.header(node), self.types(node)
-            self.texts.append(Text(place, "", table, columns=columns, rows=self.rows(node), keys=keys, types=types))
+            columns, types, values = self.header(node), self.types(node), self.values(node)
+            self.texts.append(
+                Text(place, "", table, columns=columns, rows=self.rows(node), keys=keys, types=types, values=values)
+            )
         else:
             called = "python model" if kind == "model" else kind.replace("_", " ")
             self.dependents.append(Dependent(called, str(node["name"]), place, inputs, table))
@@ -291,6 +293,13 @@ class _Reader:
         config = node["config"]
         path = self.root / str(node["original_file_path"])
         return read_types(path, given_types(config), str(config.get("delimiter") or ","))
+
+    def values(self, node: Node) -> tuple[str, ...]:
+        """Return the digest of each column of a seed; none for the seed of a package."""
+        if str(node.get("package_name")) != self.manifest.project:
+            return ()
+        path = self.root / str(node["original_file_path"])
+        return digests_of_columns(path, str(node["config"].get("delimiter") or ","))
 
     def rows(self, node: Node) -> str:
         path = self.root / str(node["original_file_path"])

@@ -29,13 +29,7 @@ def read_types(path: Path, given: Mapping[str, str], delimiter: str = ",") -> tu
 
     None where the file cannot be read. A column without a value is an integer, as dbt has it.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.reader(file, delimiter=delimiter)
-            names = next(rows, [])
-            columns = list(zip(*(row for _, row in zip(range(_MOST_ROWS), rows, strict=False)), strict=False))
-    except (OSError, UnicodeDecodeError, csv.Error):
-        return ()
+    names, columns = _columns_of(path, delimiter)
     lower = {name.lower(): kind for name, kind in given.items()}
     return tuple(
         lower.get(name.lower()) or _type_of(columns[place] if place < len(columns) else ())
@@ -48,6 +42,25 @@ def _type_of(values: Iterable[str]) -> str:
     if not given:
         return "integer"
     return next((kind for kind, form in _TYPES if all(form.fullmatch(one) for one in given)), "text")
+
+
+def digests_of_columns(path: Path, delimiter: str = ",") -> tuple[str, ...]:
+    """Return the digest of each column's values, in the order of the rows; none for a file that cannot be read, or of more than 100,000 rows."""
+    names, columns = _columns_of(path, delimiter)
+    if len(names) != len(columns) or len(columns[0] if columns else ()) == _MOST_ROWS:
+        return ()
+    return tuple(hashlib.blake2b(repr(one).encode(), digest_size=16).hexdigest() for one in columns)
+
+
+def _columns_of(path: Path, delimiter: str) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Return the header of a seed, and the values of each column in its first 100,000 rows; none if the file cannot be read."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.reader(file, delimiter=delimiter)
+            names = next(rows, [])
+            return names, list(zip(*(row for _, row in zip(range(_MOST_ROWS), rows, strict=False)), strict=False))
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return [], []
 
 
 def digest_of(seed: Path) -> str:

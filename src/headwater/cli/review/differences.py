@@ -13,11 +13,11 @@ import msgspec
 from headwater.answer.whatif.returning import ReturnedUse, find_returned_use
 from headwater.answer.whatif.types import class_of
 from headwater.cli.review.column_types import KnownTypes, Types
-from headwater.cli.review.edits import Effect, edit_of
+from headwater.cli.review.edits import Effect, edit_of, edit_of_seed
 from headwater.cli.review.enriching import KeyedTables
+from headwater.cli.review.rewrites import Rewrites
 from headwater.cli.review.texts import (
     breach_of_contract,
-    built_as,
     columns_of,
     fits,
     identity_of,
@@ -27,7 +27,6 @@ from headwater.cli.review.texts import (
     names_unquoted,
     outputs_of,
     recased,
-    retyped_columns,
     shape,
     written_tables,
 )
@@ -110,6 +109,7 @@ class _Comparison:
         """Tables that have more columns or fewer than before."""
         self.ephemeral: dict[str, Effect] = {}
         """The changes of models that stand as common tables in the text of those that read them, by the name there."""
+        self.rewrites = Rewrites(old, new, dialect)
         self.keyed = KeyedTables(old.values(), new.values(), dialect)
         made = {key for one in new.values() for key in made_tables(one)}
         self.gone = {key for one in old.values() for key in made_tables(one)} - made
@@ -147,11 +147,7 @@ class _Comparison:
     def text(self, new: AnalysedText, old: AnalysedText | None) -> None:
         """Judge one text, and note what its readers will meet."""
         edited = old is None or not is_same(old.text, new.text)
-        differs = edited and (
-            old is None
-            or built_as(old.text) != built_as(new.text)
-            or words(old.text.text, self.dialect) != words(new.text.text, self.dialect)
-        )
+        differs = edited and (old is None or not self.rewrites.is_same_result(old.text, new.text))
         if edited and not differs:
             self.same.append(new.text.place)
         known = {one.name.lower() for statement in old.statements for one in statement.unresolved} if old else set()
@@ -179,22 +175,20 @@ class _Comparison:
                 breach, certain = breach_of_contract(old.text, new.text, shape(statement), own.columns)
                 effect.broken, effect.certain = breach, effect.certain and certain
             self.note(statement, new.text.place, effect, edited=differs, is_new=old is None)
-        if new.text.target is not None and not new.statements and differs and old is not None:  # A seed.
-            key, retyped = table_key(new.text.target), retyped_columns(old.text, new.text)
-            whole = (old.text.rows, old.text.columns) != (new.text.rows, new.text.columns)
-            if not whole and not retyped:
-                return
-            reason, shown = (
-                ("its rows may be other ones", []) if whole else ("columns get another type", sorted(retyped))
-            )
-            self.effects[key] = Effect(whole=whole, columns=retyped)
-            self.affected.append(Affected(new.text.place, 1, name(key), CHANGES, reason, shown, True, True, []))
+        if new.text.target is not None and not new.statements and differs and old is not None:
+            key, (effect, reason) = table_key(new.text.target), edit_of_seed(old.text, new.text)
+            if effect:
+                self.effects[key] = effect
+                shown = [] if effect.whole else sorted(effect.columns)
+                self.affected.append(Affected(new.text.place, 1, name(key), CHANGES, reason, shown, True, True, []))
 
     def read_ephemeral(self, meet: dict[str, AnalysedText | None]) -> None:
         """Note the changes of ephemeral models before all texts: what reads one has its text, and may come first."""
         for identity, new in self.new.items():
             old = meet[identity]
-            if new.text.view == "ephemeral" and old is not None and not is_same(old.text, new.text):
+            if old is None or new.text.view != "ephemeral" or is_same(old.text, new.text):
+                continue
+            if not self.rewrites.is_same_result(old.text, new.text):
                 self.inline(new, edit_of(old, new, self.dialect, self.types, self.keyed))
 
     def inline(self, new: AnalysedText, own: Effect) -> None:

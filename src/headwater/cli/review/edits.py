@@ -9,7 +9,8 @@ import msgspec
 from headwater.answer.whatif.types import class_of
 from headwater.cli.review.column_types import KnownTypes, cast_of, is_rescaled, shows_alike
 from headwater.cli.review.enriching import KeyedTables, columns_of
-from headwater.columns.project import AnalysedText
+from headwater.cli.review.texts import changed_values, retyped_columns
+from headwater.columns.project import AnalysedText, Text
 from headwater.columns.result import Flow, TableName
 from headwater.columns.shape.words import SelectList, Word, cast_types, select_list, words
 
@@ -45,6 +46,15 @@ def edit_of(old: AnalysedText, new: AnalysedText, dialect: str, types: KnownType
     by = {one: before.columns.get(one, frozenset()) | now.columns.get(one, frozenset()) for one in tables}
     joined = columns_of((flow for some in flows for flow in some), by)
     return _edit_of((before.text, now.text), flows, joined, dialect, types) if joined else found
+
+
+def edit_of_seed(old: Text, new: Text) -> tuple[Effect, str]:
+    """Return what an edit changes in a seed, with the reason in words."""
+    changed, retyped = changed_values(old, new), retyped_columns(old, new)
+    if changed is None:
+        return Effect(whole=True, columns=retyped), "its rows may be other ones"
+    reason = "columns hold other values" if changed else "columns get another type"
+    return Effect(columns=dict.fromkeys(sorted(changed), "") | retyped), reason
 
 
 def _edit_of(

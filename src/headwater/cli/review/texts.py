@@ -58,7 +58,7 @@ def is_same(old: Text, new: Text) -> bool:
 
 def built_as(text: Text) -> tuple[object, ...]:
     """Return all that decides about a target beside its query."""
-    return text.view, text.columns, text.rows, text.types, text.contract
+    return text.view, text.columns, text.rows, text.values, text.types, text.contract
 
 
 def shape(statement: Statement) -> dict[str, None]:
@@ -87,6 +87,17 @@ def retyped_columns(old: Text, new: Text) -> dict[str, str]:
         if families[0] != families[1] and set(families) != {"whole", "real"}:
             found[column] = families[1]
     return found
+
+
+def changed_values(old: Text, new: Text) -> set[str] | None:
+    """Return the columns of a seed, in lower case, that hold other values in rows which are the same otherwise; None for other rows."""
+    if not old.values or not new.values:
+        return set() if (old.rows, old.columns) == (new.rows, new.columns) else None
+    before = dict(zip((one.lower() for one in old.columns), old.values, strict=False))
+    now = dict(zip((one.lower() for one in new.columns), new.values, strict=False))
+    both = before.keys() & now.keys()
+    changed = {one for one in both if before[one] != now[one]}
+    return changed if changed != both or not both else None
 
 
 def breach_of_contract(old: Text, new: Text, made: Collection[str], families: dict[str, str]) -> tuple[str, bool]:

@@ -1,0 +1,269 @@
+"""The result of a query in one writing: two queries of the same writing return the same rows and columns, whatever the tables hold.
+
+Common tables and the models that one side alone has are put in where they are read, a query that only picks columns of one table becomes that table,
+and what has no order (conditions, GROUP BY, both sides of `=`) gets one. Doubt is another writing, or none.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from headwater.columns.dialect import rules
+from headwater.columns.script.engine import engine
+from headwater.columns.shape.writing import Doubtful, Writing
+
+TableName = tuple[str, ...]
+_STRICT = (
+    exp.Column, exp.Identifier, exp.Literal, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Cast, exp.DataType, exp.DataTypeParam,
+    exp.Round, exp.Lower, exp.Upper, exp.Abs, exp.Trim,
+)  # fmt: skip
+"""Parts of expressions that are NULL where one of their columns is, and always the same for the same columns."""
+_SIMPLE = frozenset({"expressions", "from_", "where"})
+_CHANGING = (exp.Anonymous, exp.Rand, exp.Randn, exp.Uuid)
+"""Functions that may return another value at each call; those that are not known may."""
+
+_CONFIG = re.compile(r"\{\{-?\s*config\s*\(.*?\)\s*-?\}\}", re.DOTALL)
+_INCREMENTAL = re.compile(
+    r"\{%-?\s*if\s+is_incremental\(\)\s*-?%\}(?P<yes>(?:(?!\{%).)*)(?:\{%-?\s*else\s*-?%\}(?P<no>(?:(?!\{%).)*))?\{%-?\s*endif\s*-?%\}",
+    re.DOTALL,
+)
+
+
+def written_result(text: str, dialect: str, models: Mapping[TableName, str] = {}) -> object:
+    """Return the writing of a text's result, to be compared with another one; None for what is no single query, and in doubt.
+
+    `models`: by table in lower case, the texts of what is read as if it stood in this text. Of templates only `config` and `is_incremental` are read.
+    """
+    try:
+        queries = {
+            key: found
+            for key, one in models.items()
+            if "incremental" not in one and (found := _parse(_CONFIG.sub("", one), dialect)) is not None
+        }
+        configs = [re.sub(r"\s", "", one) for one in _CONFIG.findall(text)]
+        text = _CONFIG.sub("", text)
+        texts = {
+            _INCREMENTAL.sub(lambda block: block["yes"], text): None,
+            _INCREMENTAL.sub(lambda block: block["no"] or "", text): None,
+        }
+        return configs, [_written(one, dialect, queries) for one in texts]
+    except (SqlglotError, RecursionError, Doubtful):
+        return None
+
+
+def _written(text: str, dialect: str, models: Mapping[TableName, exp.Query]) -> object:
+    tree = _parse(text, dialect)
+    if tree is None:
+        raise Doubtful
+    _put_in(tree, models)
+    for select in reversed(list(tree.find_all(exp.Select))):
+        _merge_sources(select)
+    _name_sources(tree)
+    return Writing(dialect).of(tree)
+
+
+def _parse(text: str, dialect: str) -> exp.Query | None:
+    if "{%" in text or "{{" in text or "{#" in text:
+        return None
+    trees = [one for one in engine(rules(dialect).parser).parse(text) if one is not None]
+    if len(trees) != 1 or not isinstance(trees[0], exp.Query) or trees[0].find(exp.DML, exp.Into, exp.Lock):
+        return None
+    if any(one.args.get("recursive") for one in trees[0].find_all(exp.With)):
+        return None
+    return trees[0]
+
+
+def _put_in(tree: exp.Query, models: Mapping[TableName, exp.Query]) -> None:
+    """Replace each name of a common table or of a model by its query."""
+    for _ in range(len(models) + 1):  # One may read another.
+        for table in list(tree.find_all(exp.Table)):
+            name = tuple(part.name.lower() for part in table.parts)
+            fitting = [one for one in models if one[-len(name) :] == name or name[-len(one) :] == one]
+            if len(fitting) == 1 and not _is_common(table, name):
+                _put_query(table, models[fitting[0]])
+    for with_ in list(tree.find_all(exp.With)):
+        query = with_.parent
+        if not isinstance(query, exp.Query):
+            raise Doubtful
+        for place, common in reversed(list(enumerate(with_.expressions))):
+            if common.args["alias"].columns or not isinstance(common.this, exp.Query):
+                raise Doubtful
+            name = common.alias.lower()
+            later = [one for other in with_.expressions[place + 1 :] for one in other.find_all(exp.Table)]
+            own = [one for one in query.find_all(exp.Table) if one.find_ancestor(exp.With) is not with_]
+            uses = [one for one in [*own, *later] if len(one.parts) == 1 and one.name.lower() == name]
+            if len(uses) > 1 and common.this.find(*_CHANGING):
+                raise Doubtful
+            for use in uses:
+                _put_query(use, common.this)
+            common.pop()
+        query.set("with_", None)
+
+
+def _is_common(table: exp.Table, name: TableName) -> bool:
+    """Return whether a name may be that of a common table around it."""
+    at: Any = table
+    while len(name) == 1 and (at := at.parent if at is not None else None) is not None:
+        with_ = at.args.get("with_")
+        if with_ is not None and any(one.alias.lower() == name[0] for one in with_.expressions):
+            return True
+    return False
+
+
+def _put_query(table: exp.Table, query: exp.Query) -> None:
+    if {key for key, value in table.args.items() if value} - {"this", "db", "catalog", "alias"}:
+        raise Doubtful
+    alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
+    table.replace(exp.Subquery(this=query.copy(), alias=alias.copy()))
+
+
+def _sources(select: exp.Select) -> Iterator[tuple[exp.Expression, bool]]:
+    """Yield what a SELECT reads, each with whether its columns may be NULL for want of a row."""
+    first, joins = select.args.get("from_"), select.args.get("joins") or []
+    sides = [one.side for one in joins]
+    if first is not None:
+        yield first.this, any(side in {"RIGHT", "FULL"} for side in sides)
+    for place, one in enumerate(joins):
+        yield one.this, one.side in {"LEFT", "FULL"} or any(side in {"RIGHT", "FULL"} for side in sides[place + 1 :])
+
+
+def _merge_sources(select: exp.Select) -> None:
+    """Read a table itself where a subquery of FROM only picks rows or columns of it."""
+    for source, may_lack in list(_sources(select)):
+        inner = source.this if isinstance(source, exp.Subquery) else None
+        alias = source.args.get("alias")
+        if not isinstance(inner, exp.Select) or alias is None or alias.columns or source.args.get("pivots"):
+            continue
+        if {key for key, value in inner.args.items() if value} - _SIMPLE or not inner.args.get("from_"):
+            continue
+        table = inner.args["from_"].this
+        if not isinstance(table, exp.Table) or (table.args.get("alias") and table.args["alias"].columns):
+            continue
+        where = inner.args.get("where")
+        if [*inner.find_all(exp.Subquery, exp.AggFunc, exp.Window, exp.Exists)] or inner.find(*_CHANGING, exp.UDTF):
+            continue
+        if where is not None and (may_lack or source.parent is not select.args.get("from_") or not _is_plain(select)):
+            continue
+        columns = _picked_columns(inner)
+        if columns is None and inner.expressions != [exp.Star()]:
+            continue
+        if columns is not None and not all(_is_strict(one) or not may_lack for one in columns.values()):
+            continue
+        old = table.alias_or_name
+        for column in inner.find_all(exp.Column):
+            if column.table not in {"", old}:
+                break
+        else:
+            _merge_source(select, source, table, alias, columns, where)
+
+
+def _is_plain(select: exp.Select) -> bool:
+    return all(one.side not in {"FULL", "RIGHT"} for one in select.args.get("joins") or ())
+
+
+def _picked_columns(inner: exp.Select) -> dict[str, Any] | None:
+    found: dict[str, Any] = {}
+    for item in inner.expressions:
+        name = item.alias_or_name
+        if (
+            not name
+            or name in found
+            or not isinstance(item, exp.Alias | exp.Column)
+            or isinstance(item.unalias(), exp.Star)
+        ):
+            return None
+        found[name] = item.unalias()
+        if isinstance(found[name], exp.Column) and isinstance(found[name].this, exp.Star):
+            return None
+    return found
+
+
+def _is_strict(one: exp.Expression) -> bool:
+    return one.find(exp.Column) is not None and all(isinstance(node, _STRICT) for node in one.walk())
+
+
+def _merge_source(
+    select: exp.Select,
+    source: exp.Expression,
+    table: exp.Table,
+    alias: exp.TableAlias,
+    columns: dict[str, Any] | None,
+    where: exp.Where | None,
+) -> None:
+    name = alias.name
+    uses = _uses(select, source, name, columns) if columns is not None else []
+    if uses is None:
+        return
+    conditions = [where.this] if where is not None else []
+    for column in [one for each in conditions for one in each.find_all(exp.Column)]:
+        column.set("table", alias.this.copy())
+    for column in uses:
+        picked = (columns or {})[column.name].copy()
+        for each in picked.find_all(exp.Column):
+            each.set("table", alias.this.copy())
+        is_item = column.parent is select and column.arg_key == "expressions"
+        wrapped = picked if isinstance(picked, exp.Column) else exp.Paren(this=picked)
+        column.replace(exp.alias_(wrapped, column.this.copy()) if is_item else wrapped)
+    table.set("alias", alias.copy())
+    source.replace(table)
+    if conditions:
+        select.where(*conditions, copy=False)
+
+
+def _uses(select: exp.Select, source: exp.Expression, name: str, columns: Mapping[str, Any]) -> list[exp.Column] | None:
+    """Return the columns of a SELECT that are those of a source; None where that cannot be said of each."""
+    is_alone = not select.args.get("joins") and not select.args.get("laterals")
+    if any(one.args.get("using") or one.method for one in select.args.get("joins") or ()):
+        return None
+    inside = {id(node) for node in source.walk()}
+    aliases = {one.alias for one in select.expressions}
+    found = []
+    for node in select.walk():
+        if id(node) in inside or not isinstance(node, exp.Column | exp.Star):
+            continue
+        if isinstance(node, exp.Star):
+            if not isinstance(node.parent, exp.Count):
+                return None
+            continue
+        is_own = node.parent_select is select
+        if not node.table and (node.name == name or (node.name in aliases and node.find_ancestor(exp.Order))):
+            return None  # The whole row, or perhaps a column of the result.
+        if node.table == name or (not node.table and is_own and is_alone):
+            if node.name not in columns:
+                return None
+            found.append(node)
+        elif not node.table:
+            picked = columns.get(node.name)
+            if is_own or not isinstance(picked, exp.Column) or picked.name != node.name:
+                return None
+    return found
+
+
+def _name_sources(tree: exp.Query) -> None:
+    """Name all that is read by its place, where each name means one source and columns do not use it for a whole row."""
+    sources = [one for one in tree.find_all(exp.Table, exp.Subquery) if isinstance(one.parent, exp.From | exp.Join)]
+    names = [one.alias_or_name for one in sources]
+    every = list(tree.find_all(exp.Column))
+    if len({*names}) != len(names) or "" in names or any(one.args.get("db") for one in every):
+        return
+    if any(not one.table and one.name in names for one in every) or any(
+        one.args.get("alias") and one.args["alias"].columns for one in sources
+    ):
+        return
+    renamed = {name: f"_{place}" for place, name in enumerate(names)}
+    for source in sources:
+        source.set("alias", exp.TableAlias(this=exp.to_identifier(renamed[source.alias_or_name])))
+    for select in tree.find_all(exp.Select):
+        own = [one.alias_or_name for one, _ in _sources(select)]
+        alone = own[0] if len(own) == 1 and not select.args.get("laterals") else ""
+        aliases = {one.alias for one in select.expressions if one.alias}
+        for column in select.find_all(exp.Column):
+            is_own = column.parent_select is select and not column.table and column.name not in aliases
+            if is_own and alone and select is tree and not isinstance(column.this, exp.Star):
+                column.set("table", exp.to_identifier(alone))
+    for column in every:
+        if column.table in renamed:
+            column.set("table", exp.to_identifier(renamed[column.table]))
