@@ -77,7 +77,7 @@ def test_other_values_of_one_column_reach_its_readers(review: Any) -> None:
 
 def test_a_comment_changes_nothing_and_asks_nothing(review: Any) -> None:
     answer, comment = review("-- orders\n" + ORDERS)
-    assert answer["noticed"] == {"tables": {}, "parties": [], "costs": [], "unknown": [], "unasked": 0}
+    assert answer["noticed"] == {"tables": {}, "parties": [], "costs": [], "unknown": [], "unasked": 0, "tiers": {}}
     assert "No dashboard, person or pipeline" in comment
 
 
@@ -89,6 +89,21 @@ def test_an_earlier_review_is_asked_about_without_its_files(review: Any, server_
     done = CliRunner().invoke(program, words)
     assert json.loads(done.stdout)["noticed"] == first["noticed"]
     assert done.exit_code == 3
+
+
+def test_the_tier_of_a_table_is_the_servers_tag(review: Any, server_url: str) -> None:
+    policy = Path("policy.yaml")
+    text = ORDERS.replace("amount, ", "")
+    policy.write_text("fail_on: never\nrules:\n  - tier: 1\n    fail_on: breaks\n")
+    answer, _ = review(text, "--policy", "policy.yaml")
+    assert (answer["fails"], answer["noticed"]["tiers"]) == (0, {})
+    tagged = CliRunner().invoke(program, ["tag", "shop.public.orders", "tier=gold", "--url", server_url])
+    assert tagged.exit_code == 0, tagged.output
+    answer, _ = review(text, "--policy", "policy.yaml")
+    assert answer["noticed"]["tiers"] == {"shop.public.orders": "gold"}
+    assert answer["fails"] == 1
+    policy.write_text("fail_on: never\nrules:\n  - tier: 0\n    fail_on: breaks\n")
+    assert review(text, "--policy", "policy.yaml")[0]["fails"] == 0
 
 
 def test_tables_that_the_server_does_not_know_are_named(review: Any) -> None:

@@ -17,6 +17,7 @@ from headwater.capture.dbt.manifest import Relation
 from headwater.capture.dbt.project import DbtProject, Dependent, dialect_of, versioned, view_of
 from headwater.capture.dbt.rendering import Names, called, rendered
 from headwater.capture.dbt.seeds import digest_of, digests_of_columns, given_types, read_types
+from headwater.capture.dbt.tiers import tier_of, tier_of_text
 from headwater.columns.catalog import folded_name
 from headwater.columns.project import Text
 from headwater.columns.script.template import plain
@@ -132,7 +133,22 @@ class _Files:
         exposures = tuple(
             Dependent("exposure", name, place, self.named(text, every)) for name, place, text in self.exposures
         )
-        return DbtProject(self.own.name, self.dialect, tuple(texts), {}, jobs, reads, exposures, tuple(self.problems))
+        tiers = {
+            folded_name(written[id(model)], self.dialect): tier
+            for model in models
+            if (tier := tier_of_text(model.text) or tier_of(model.config))
+        }
+        return DbtProject(
+            self.own.name,
+            self.dialect,
+            tuple(texts),
+            {},
+            jobs,
+            reads,
+            exposures,
+            tuple(self.problems),
+            tiers=tiers,
+        )
 
     # -- names --
 
@@ -234,7 +250,11 @@ class _Files:
             for level in levels:
                 one = one.get(level) if isinstance(one, dict) else None
             if isinstance(one, dict):
-                config |= {str(key).lstrip("+"): value for key, value in one.items() if not isinstance(value, dict)}
+                config |= {
+                    str(key).lstrip("+"): value
+                    for key, value in one.items()
+                    if not isinstance(value, dict) or str(key).startswith("+")
+                }
         config |= self.configs.get((package.name, name), {})
         config |= plain(text).config if text else {}
         return _Model(package.name, name, kind, path, text, config)
@@ -254,7 +274,8 @@ class _Files:
     def read_property_file(self, package: _Package, path: Path, content: dict[str, Any]) -> None:
         for group in ("models", "snapshots", "seeds"):
             for one in content.get(group) or ():
-                self.configs[package.name, str(one["name"])] = _mapping(one.get("config"))
+                about = {key: one[key] for key in ("meta", "tags") if one.get(key)}
+                self.configs[package.name, str(one["name"])] = about | _mapping(one.get("config"))
                 listed = [_mapping(version) for version in one.get("versions") or ()]
                 numbers = [str(version.get("v")) for version in listed]
                 latest = str(one.get("latest_version") or max(numbers, default="", key=_in_order))

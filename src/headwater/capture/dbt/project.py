@@ -17,6 +17,7 @@ from headwater.capture.dbt.manifest import Manifest, Node, Relation, catalog_col
 from headwater.capture.dbt.rendering import Names, rendered
 from headwater.capture.dbt.reported import LastRun, Reported, last_run
 from headwater.capture.dbt.seeds import digest_of, digests_of_columns, given_types, read_types
+from headwater.capture.dbt.tiers import tier_of
 from headwater.capture.dbt.unique_keys import unique_keys
 from headwater.columns.catalog import folded_name
 from headwater.columns.project import Text
@@ -57,7 +58,8 @@ class DbtProject(msgspec.Struct, frozen=True):
 
     `tables`: columns of relations that dbt's catalog lists. `jobs`: the job of each text, `project.model`; `reads`: what
     each text depends on by dbt's account. `problems`: what could not be read, each with the file and what to do. `reported`: the events that
-    dbt-ol would send of it, where there is a manifest. `stale`: a file that is not as the manifest has it, "" if there is none.
+    dbt-ol would send of it, where there is a manifest. `stale`: a file that is not as the manifest has it, "" if there is none. `tiers`: of relations
+    whose models have one.
     """
 
     name: str
@@ -70,6 +72,7 @@ class DbtProject(msgspec.Struct, frozen=True):
     problems: tuple[str, ...]
     reported: Reported | None = None
     stale: str = ""
+    tiers: dict[Relation, str] = {}
 
 
 def dialect_of(adapter: str) -> str:
@@ -134,6 +137,7 @@ class _Reader:
             tuple(self.problems),
             reported,
             str(Path(self.shown) / stale) if (stale := self.stale_file()) else "",
+            {table: tier for table, node in built.items() if (tier := tier_of(node.get("config"), node))},
         )
 
     def stale_file(self) -> str:

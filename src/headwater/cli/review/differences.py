@@ -57,6 +57,7 @@ class Changed(msgspec.Struct, frozen=True):
 class Affected(msgspec.Struct, frozen=True):
     """A text whose statements notice. `table`: what it makes, "" for a query. `columns`: of its result that change, none for all of it.
     `certain`: false where a part could not be read. `path`: tables from the change to it. `edited`: the change is in this text itself.
+    `tier`: of the table, as its dbt project has it, "" for none.
     """
 
     place: str
@@ -68,6 +69,7 @@ class Affected(msgspec.Struct, frozen=True):
     certain: bool
     edited: bool
     path: list[str]
+    tier: str = ""
 
 
 class Review(msgspec.Struct, frozen=True):

@@ -5,11 +5,12 @@ columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
+from headwater.capture.dbt.tiers import tier_of_tags
 from headwater.cli import server
 from headwater.cli.review.differences import ORDER, Changed, Review
 from headwater.errors import Ambiguous, InvalidQuestion, NotFound
@@ -40,17 +41,19 @@ class Cost(msgspec.Struct):
 
 class Noticed(msgspec.Struct):
     """`tables`: each changed table that the server knows, with the worst effect on what it knows; "" if nothing notices. `unknown`: those that it
-    does not know. `unasked`: changes past the limit of 50."""
+    does not know. `unasked`: changes past the limit of 50. `tiers`: of the tables, by the server's tags (`tier:gold`, `tier-1`)."""
 
     tables: dict[str, str] = {}
     parties: list[Party] = []
     costs: list[Cost] = []
     unknown: list[str] = []
     unasked: int = 0
+    tiers: dict[str, str] = {}
 
 
-def ask_server(url: str | None, review: Review) -> Noticed:
-    """Return the parties. Raises what the server's client raises; a table that the server does not know is listed instead."""
+def ask_server(url: str | None, review: Review, *, with_tiers: bool = False) -> Noticed:
+    """Return the parties, and the tiers of the tables if they are asked for. Raises what the server's client raises; a table that the server does not
+    know is listed instead."""
     parties: dict[tuple[str, str], Party] = {}
     known: dict[str, str] = {}
     tables: dict[str, str] = {}
@@ -81,7 +84,14 @@ def ask_server(url: str | None, review: Review) -> Noticed:
         [one for one in costs if one is not None],
         list(unknown),
         max(0, len(questions) - MOST_QUESTIONS),
+        {table: tier for node, table in sorted(known.items()) if with_tiers and (tier := _tier(url, node))},
     )
+
+
+def put_tiers(review: Review, tiers: Mapping[str, str]) -> Review:
+    """Give tables that have no tier in their project the one that the server's tags have."""
+    affected = [msgspec.structs.replace(one, tier=one.tier or tiers.get(one.table, "")) for one in review.affected]
+    return msgspec.structs.replace(review, affected=affected)
 
 
 def _questions(review: Review) -> Iterator[tuple[str, str, str]]:
@@ -126,6 +136,11 @@ def _merge(parties: dict[tuple[str, str], Party], party: Party) -> None:
     before.because = list(dict.fromkeys([*before.because, *party.because]))
     before.runs = max(before.runs or 0, party.runs or 0) or None
     before.last_at = max(before.last_at or "", party.last_at or "") or None
+
+
+def _tier(url: str | None, node: str) -> str:
+    found = server.resolve(url, node, "DATASET")
+    return tier_of_tags(server.get(url, server.path("datasets", found["namespace"], found["name"]))["tags"])
 
 
 def _cost(url: str | None, node: str, table: str) -> Cost | None:

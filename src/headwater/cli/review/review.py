@@ -13,6 +13,7 @@ from headwater.cli import output
 if TYPE_CHECKING:
     from headwater.cli.review.broken_policies import BrokenPolicy, Policies
     from headwater.cli.review.differences import Review
+    from headwater.cli.review.noticed import Noticed
 
 _STYLES = {"breaks": "bold red", "changes values": "yellow", "cosmetic": "dim"}
 _FAILS = 3
@@ -84,10 +85,16 @@ def review(
     found, problems, broken = (
         _earlier(result) if result is not None else _compare(base, paths or ["."], dialect, tuple(schemas or ()), held)
     )
-    parties = noticed.ask_server(url, found) if url else None
+    parties = noticed.ask_server(url, found, with_tiers=rules.has_tiers) if url else None
+    if parties is not None:
+        found = noticed.put_tiers(found, parties.tiers)
+    problems += [one for one in rules.missing_tiers(found) if one not in problems]
     fails = sum(rules.fails(one) for one in found.affected) + len(broken)
     if parties is not None:
-        fails += sum(rules.fails_by((table,), severity) for table, severity in parties.tables.items())
+        fails += sum(
+            rules.fails_by((table,), severity, parties.tiers.get(table, ""))
+            for table, severity in parties.tables.items()
+        )
     if markdown is not None:
         markdown.write_text(written.markdown(found, problems, parties, broken), encoding="utf-8")
     if sarif is not None:
@@ -97,47 +104,53 @@ def review(
         answer["policies"] = msgspec.to_builtins(broken)
         output.json_line(answer | ({"noticed": msgspec.to_builtins(parties)} if parties else {}))
     else:
-        if found.affected:
-            rows = [
-                (
-                    f"{one.place}:{one.line}",
-                    one.severity.replace("_", " "),
-                    one.reason if one.certain else f"perhaps: {one.reason}",
-                    ", ".join(one.columns),
-                    " → ".join(one.path),
-                )
-                for one in found.affected
-            ]
-            output.table(("text", "effect", "why", "columns", "by way of"), rows, styles={1: _STYLES})
-            output.line()
-        if parties is not None and parties.parties:
-            told = [
-                (one.kind, one.name, one.severity.replace("_", " "), str(one.runs or ""), output.moment(one.last_at))
-                for one in parties.parties
-            ]
-            output.table(("who", "name", "effect", "runs", "last (UTC)"), told, styles={2: _STYLES})
-            output.line()
-        if broken:
-            output.table(
-                ("policy", "text", "breaks it in", "by way of"),
-                [
-                    (
-                        one.policy,
-                        f"{one.place}:{one.line}",
-                        f"{one.table}#{one.column}" if one.column else one.table,
-                        " → ".join(one.path),
-                    )
-                    for one in broken
-                ],
-            )
-            output.line()
-        for place in found.same:
-            output.line(f"{output.printable(place)}: nothing changes", "dim")
-        for problem in problems:
-            output.line(output.printable(problem), "yellow")
-        output.line(written.summary(found), "bold")
+        _print(found, problems, parties, broken)
     if fails:
         raise typer.Exit(_FAILS)
+
+
+def _print(found: Review, problems: list[str], parties: Noticed | None, broken: list[BrokenPolicy]) -> None:
+    from headwater.cli.review import written
+
+    if found.affected:
+        rows = [
+            (
+                f"{one.place}:{one.line}",
+                one.severity.replace("_", " "),
+                one.reason if one.certain else f"perhaps: {one.reason}",
+                ", ".join(one.columns),
+                " → ".join(one.path),
+            )
+            for one in found.affected
+        ]
+        output.table(("text", "effect", "why", "columns", "by way of"), rows, styles={1: _STYLES})
+        output.line()
+    if parties is not None and parties.parties:
+        told = [
+            (one.kind, one.name, one.severity.replace("_", " "), str(one.runs or ""), output.moment(one.last_at))
+            for one in parties.parties
+        ]
+        output.table(("who", "name", "effect", "runs", "last (UTC)"), told, styles={2: _STYLES})
+        output.line()
+    if broken:
+        output.table(
+            ("policy", "text", "breaks it in", "by way of"),
+            [
+                (
+                    one.policy,
+                    f"{one.place}:{one.line}",
+                    f"{one.table}#{one.column}" if one.column else one.table,
+                    " → ".join(one.path),
+                )
+                for one in broken
+            ],
+        )
+        output.line()
+    for place in found.same:
+        output.line(f"{output.printable(place)}: nothing changes", "dim")
+    for problem in problems:
+        output.line(output.printable(problem), "yellow")
+    output.line(written.summary(found), "bold")
 
 
 def _compare(

@@ -19,6 +19,8 @@ from headwater.cli.review.broken_policies import BrokenPolicy, Policies, broken_
 from headwater.cli.review.column_types import Types
 from headwater.cli.review.differences import Review, compare
 from headwater.cli.sql.reading import Options, Reading
+from headwater.cli.sql.statements import name
+from headwater.columns.catalog import table_key
 from headwater.columns.project import AnalysedText
 from headwater.errors import InvalidQuestion
 
@@ -64,7 +66,10 @@ def compare_with(
         )
     dialect = options.dialect or head_side.dialect or base_side.dialect
     broken = broken_policies(policies, before, after, dt.datetime.now(dt.UTC).date())
-    return compare(before, after, dialect, base_side.types), problems, broken
+    review = compare(before, after, dialect, base_side.types)
+    tiers = base_side.tiers | head_side.tiers
+    affected = [msgspec.structs.replace(one, tier=tiers.get(one.table, "")) for one in review.affected]
+    return msgspec.structs.replace(review, affected=affected), problems, broken
 
 
 class _Side:
@@ -76,6 +81,13 @@ class _Side:
         self.types: Types = self._reading.types if self._reading else {}
         self.stale = [one.stale for one in self._reading.dbt if one.stale] if self._reading else []
         """Files that changed after their project's manifest was written, one of each project."""
+
+        self.tiers = {
+            name(table_key(table)): tier
+            for project in (self._reading.dbt if self._reading else ())
+            for table, tier in project.tiers.items()
+        }
+        """The tiers of tables, as their models have them."""
 
     def analysed(self) -> list[AnalysedText]:
         return list(self._reading.analysed()) if self._reading else []

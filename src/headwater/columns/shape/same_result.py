@@ -133,6 +133,8 @@ def _sources(select: exp.Select) -> Iterator[tuple[exp.Expression, bool]]:
 def _merge_sources(select: exp.Select) -> None:
     """Read a table itself where a subquery of FROM only picks rows or columns of it."""
     for source, may_lack in list(_sources(select)):
+        while isinstance(source, exp.Subquery) and (whole := _whole_subquery(source.this)) is not None:
+            source.set("this", whole)
         inner = source.this if isinstance(source, exp.Subquery) else None
         alias = source.args.get("alias")
         if not isinstance(inner, exp.Select) or alias is None or alias.columns or source.args.get("pivots"):
@@ -158,6 +160,18 @@ def _merge_sources(select: exp.Select) -> None:
                 break
         else:
             _merge_source(select, source, table, alias, columns, where)
+
+
+def _whole_subquery(query: exp.Expression) -> exp.Expression | None:
+    """Return the query of which `SELECT * FROM (query)` is all; None for another query."""
+    if not isinstance(query, exp.Select) or query.expressions != [exp.Star()]:
+        return None
+    read = query.args.get("from_")
+    inner = read.this if read is not None and {key for key, value in query.args.items() if value} <= _SIMPLE else None
+    if not isinstance(inner, exp.Subquery) or query.args.get("where") or inner.args.get("pivots"):
+        return None
+    alias = inner.args.get("alias")
+    return inner.this if alias is None or not alias.columns else None
 
 
 def _is_plain(select: exp.Select) -> bool:

@@ -1,0 +1,124 @@
+"""The policy of a repository: which effects fail a review, by names and by the tiers of models; and what is refused, with file, line and remedy."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from headwater.cli.program import program
+from headwater.cli.review.policy import Policy, read_policy
+from headwater.errors import InvalidQuestion
+
+PROJECT = {
+    "dbt_project.yml": "name: shop\nprofile: shop\nmodels:\n  shop:\n    old:\n      +meta: {tier: 3}\n",
+    "profiles.yml": "shop:\n  outputs:\n    dev: {type: postgres, schema: shop, dbname: shop}\n",
+    "models/orders.sql": "select id, amount from raw.orders\n",
+    "models/totals.sql": "select sum(amount) as total from {{ ref('orders') }}\n",
+    "models/old/report.sql": "select amount from {{ ref('orders') }}\n",
+    "models/tagged.sql": "{{ config(tags=['tier:gold']) }}\nselect amount from {{ ref('orders') }}\n",
+}
+PROPERTIES = "models:\n  - name: totals\n    meta: {tier: %s}\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A change that breaks `totals`, `report` and `tagged`."""
+    for side in ("base", "head"):
+        for name, text in PROJECT.items():
+            path = tmp_path / side / "dbt" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    (tmp_path / "head/dbt/models/orders.sql").write_text("select id from raw.orders\n")
+    (tmp_path / "head/.headwater").mkdir()
+    monkeypatch.chdir(tmp_path / "head")
+    return tmp_path / "head"
+
+
+def fails(policy: str, *, text: bool = False) -> tuple[int, str]:
+    Path(".headwater/review.yaml").write_text(policy)
+    done = CliRunner().invoke(program, ["review", "dbt", "--base", "../base", *([] if text else ["--json"])])
+    return (0 if text else json.loads(done.stdout)["fails"]), done.stdout
+
+
+@pytest.mark.parametrize(
+    ("policy", "count"),
+    [
+        ("fail_on: breaks\n", 3),
+        ("fail_on: breaks\nrules:\n  - match: ['*.tot*']\n    fail_on: never\n", 2),
+        ("fail_on: never\nrules:\n  - match: ['*.totals']\n    fail_on: breaks\n", 1),
+        ("fail_on: never\nrules:\n  - tier: 1\n    fail_on: breaks\n", 2),
+        ("fail_on: never\nrules:\n  - tier: gold\n    fail_on: breaks\n", 2),
+        ("fail_on: never\nrules:\n  - tier: 3\n    fail_on: breaks\n", 3),
+        ("fail_on: never\nrules:\n  - tier: 0\n    fail_on: breaks\n", 0),
+        ("fail_on: never\nrules:\n  - tier: 1\n    match: ['*.tagged']\n    fail_on: breaks\n", 1),
+        ("", 3),
+    ],
+)
+def test_the_policy_decides_what_fails(project: Path, policy: str, count: int) -> None:
+    (project / "dbt/models/schema.yml").write_text(PROPERTIES % 1)
+    assert fails(policy)[0] == count
+
+
+def test_a_rule_by_tier_says_where_no_table_has_one(project: Path) -> None:
+    for file in ("dbt_project.yml", "models/tagged.sql"):
+        path = project / "dbt" / file
+        path.write_text(path.read_text().replace("tier", "rank"))
+        (project.parent / "base/dbt" / file).write_text(path.read_text())
+    count, answer = fails("fail_on: never\nrules:\n  - tier: 1\n    fail_on: breaks\n")
+    assert count == 0
+    assert "none of these tables has one" in answer
+    assert "meta: {tier: 1}" in answer
+
+
+def test_a_tier_is_that_of_the_manifest(project: Path) -> None:
+    for side in ("../base", "."):
+        folder = Path(side) / "dbt"
+        nodes = {
+            f"model.shop.{name}": {
+                "resource_type": "model", "name": name, "package_name": "shop", "database": "db", "schema": "shop", "alias": name,
+                "original_file_path": f"models/{name}.sql", "relation_name": f'"db"."shop"."{name}"', "raw_code": (text := (folder / f"models/{name}.sql").read_text()).strip(),
+                "compiled_code": text.replace("{{ ref('orders') }}", '"db"."shop"."orders"'), "depends_on": {"nodes": []}, "config": {"materialized": "table", "meta": {"tier": 1} if name == "totals" else {}},
+            } for name in ("orders", "totals")
+        }  # fmt: skip
+        for name in ("old/report", "tagged"):
+            (folder / f"models/{name}.sql").unlink()
+        metadata = {
+            "dbt_schema_version": "https://schemas.getdbt.com/dbt/manifest/v12.json",
+            "project_name": "shop",
+            "adapter_type": "postgres",
+        }
+        (folder / "target").mkdir()
+        (folder / "target/manifest.json").write_text(json.dumps({"metadata": metadata, "nodes": nodes}))
+    assert fails("fail_on: never\nrules:\n  - tier: 1\n    fail_on: breaks\n")[0] == 1
+    assert fails("fail_on: never\nrules:\n  - tier: 0\n    fail_on: breaks\n")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "remedy"),
+    [
+        ("[]\n", 1, "the policy is a list; write `fail_on"),
+        ("# the policy\n\n- fail_on: breaks\n", 3, "the policy is a list; write `fail_on"),
+        ("breaks\n", 1, "the policy is 'breaks'; write `fail_on"),
+        ("fail_on: sometimes\n", 1, "write `fail_on: breaks`"),
+        ("fail_on: breaks\nrules:\n  - match: ['a']\n    fail_on: never\n  - match: []\n    fail_on: never\n", 5, "`match` is empty"),
+        ("rules:\n  - fail_on: never\n", 2, "neither `match` nor `tier`"),
+        ("rules:\n  - match: 'a'\n    fail_on: never\n", 2, "`match` (a list of patterns)"),
+        ("rules:\n  - tier: [1]\n    fail_on: never\n", 2, "`tier`"),
+        ("rules:\n  - tier: ''\n    fail_on: never\n", 2, "`tier` is empty"),
+        ("rules:\n  - tears: 1\n    fail_on: never\n", 2, "unknown field `tears`"),
+    ],
+)  # fmt: skip
+def test_a_wrong_policy_is_refused_with_its_line(tmp_path: Path, text: str, line: int, remedy: str) -> None:
+    path = tmp_path / "review.yaml"
+    path.write_text(text)
+    with pytest.raises(InvalidQuestion) as caught:
+        read_policy(path)
+    assert f"{path}:{line}: " in caught.value.message
+    assert remedy in caught.value.message
+
+
+def test_an_empty_file_is_the_default(tmp_path: Path) -> None:
+    path = tmp_path / "review.yaml"
+    path.write_text("# later\n")
+    assert read_policy(path) == Policy()
