@@ -11,7 +11,7 @@ let browser;
 let server;
 before(async () => {
   browser = await openBrowser();
-  server = await serveClosed({ "a reader": "read", "a writer": "write" });
+  server = await serveClosed({ "a reader": "read", "a writer": "write", "a team": ["namespace:postgres://shop*"] });
   await server.ask("api/v1/lineage/batch", shop());
 });
 after(async () => {
@@ -108,6 +108,24 @@ describe("a reader", () => {
     await page.getByText("This needs the role admin").waitFor();
     assert.equal(await page.getByText("a writer").count(), 0);
   });
+});
+
+describe("a reader with limits", () => {
+  onPage(
+    "is told so on each page, and what to do where an answer is refused",
+    async (page, open) => {
+      await server.as(page, "a team");
+      for (const path of ["incidents", "plans", "alerting", "catalogue/datasets"]) {
+        await open(path);
+        await page.getByText("You see namespace:postgres://shop* only.").waitFor();
+        assert.equal(await page.getByRole("heading", { name: "This is about all datasets" }).count(), 0, path);
+      }
+      await open("alerting/rules");
+      await page.getByRole("heading", { name: "This is about all datasets" }).first().waitFor();
+      await page.getByText("headwater server keys create NAME --role read").first().waitFor();
+    },
+    { expected: ["403"] },
+  );
 });
 
 describe("a writer", () => {

@@ -62,7 +62,11 @@ export async function serveClosed(people) {
     if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`);
     return answer;
   };
-  for (const [name, role] of Object.entries(people)) keys[name] = (await ask("api/v2/admin/keys", { name, role })).key;
+  // A role, or a list of limits of a reader.
+  for (const [name, role] of Object.entries(people)) {
+    const wanted = Array.isArray(role) ? { name, role: "read", limits: role } : { name, role };
+    keys[name] = (await ask("api/v2/admin/keys", wanted)).key;
+  }
   const as = (page, name) => page.setExtraHTTPHeaders({ authorization: `Bearer ${keys[name]}` });
   return { ...server, keys, ask, as };
 }

@@ -227,7 +227,7 @@ def refuse_unlimited_routes(actor: Actor, method: str, template: str) -> None:
         return
     raise Forbidden(
         f"{actor.name!r} may see some datasets only ({', '.join(actor.limits)}), and this answer is about all: "
-        "use a key without limits",
+        "ask an admin for a key without limits",
         limits=list(actor.limits),
     )
 

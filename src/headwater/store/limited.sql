@@ -117,3 +117,147 @@ create temp view usage as select * from stored.usage t where t.dataset_id in (se
 create temp view costs as select * from stored.costs t where t.owner in (select id from visible_objects);
 
 create temp view recurrence as select * from stored.recurrence t where t.job_id in (select id from visible_jobs);
+
+-- An entity is visible by the datasets that all its declarations store it in; without any, by the jobs that make it.
+create temp view visible_makers as
+select text from stored.jobs j cross join lateral unnest(array[
+    j.namespace || '/' || j.name, 'airflow://' || j.namespace || '/' || j.name,
+    j.namespace || '/' || replace(j.name, '.', '/'), 'airflow://' || j.namespace || '/' || replace(j.name, '.', '/')]) as text
+where j.id in (select id from visible_jobs);
+
+create temp view visible_entities as
+select d.entity_id from stored.entity_declarations d
+group by d.entity_id having bool_and(
+  case when jsonb_array_length(coalesce(d.body->'stored_in', '[]')) > 0 then not exists (
+    select from jsonb_array_elements(d.body->'stored_in') s
+    where not s->>'namespace' like any (current_setting('headwater.namespaces')::text[])
+      and (s->>'namespace', s->>'name') not in (select n.namespace, n.name from stored.datasets n where n.id in (select id from visible_datasets)))
+  else jsonb_array_length(coalesce(d.body->'produced_by', '[]')) > 0 and not exists (
+    select from jsonb_array_elements(d.body->'produced_by') p where p->>'job' not in (select text from visible_makers))
+  end);
+
+create temp view visible_entity_names as
+select distinct d.body->>'entity' as name from stored.entity_declarations d where d.entity_id in (select entity_id from visible_entities);
+
+create temp view entities as select * from stored.entities t where t.id in (select entity_id from visible_entities);
+
+create temp view entity_applies as
+select t.number, t.id, t.at, ''::text as author, '{}'::jsonb as changes from stored.entity_applies t;
+
+-- A state that needs an entity out of sight is shown without needs: so what is computed from needs (readiness) is no answer, and what is stored is.
+create temp view entity_declarations as
+select t.entity_id, t.from_at, t.until_at, t.apply, (t.body - 'renamed_from' - 'produced_by') || jsonb_strip_nulls(jsonb_build_object(
+    'produced_by', (
+      select jsonb_agg(p) from jsonb_array_elements(t.body->'produced_by') p where p->>'job' in (select text from visible_makers)),
+    'states', (
+      select jsonb_agg(case when exists (
+          select from jsonb_path_query(s.state, '$.depends_on[*].keyvalue() ? (@.key != "any_of").key') need
+          where need #>> '{}' not in (select name from visible_entity_names)
+          union all select from jsonb_path_query(s.state, '$.depends_on[*].any_of[*].keyvalue().key') need
+          where need #>> '{}' not in (select name from visible_entity_names)) then s.state - 'depends_on' else s.state end order by s.place)
+      from jsonb_array_elements(t.body->'states') with ordinality s (state, place)))) as body
+from stored.entity_declarations t where t.entity_id in (select entity_id from visible_entities);
+
+create temp view visible_runs as select t.run_id::text as ref from stored.runs t where t.job_id in (select id from visible_jobs);
+
+-- An incident is visible by an instance, a run or a version that it is about or that is wrong because of it; its words only if all that it is about is visible.
+create temp view visible_incidents as
+select m.ref::uuid as id from stored.status_marks m
+where m.kind in ('tainted', 'inherited', 'repaired', 'wont_fix') and m.kind <> 'state' and m.entity_id in (select entity_id from visible_entities)
+union select r.incident from stored.incident_roots r where r.entity_id in (select entity_id from visible_entities)
+union select o.incident from stored.incident_origins o where o.kind = 'RUN' and o.ref in (select ref from visible_runs)
+union select o.incident from stored.incident_origins o join stored.dataset_versions v on v.id::text = o.ref
+  where o.kind = 'VERSION' and v.dataset_id in (select id from visible_datasets);
+
+create temp view incident_roots as select * from stored.incident_roots t where t.entity_id in (select entity_id from visible_entities);
+
+create temp view incident_columns as select * from stored.incident_columns t where t.entity_id in (select entity_id from visible_entities);
+
+create temp view incident_unaffected as
+select * from stored.incident_unaffected t
+where t.upstream_id in (select entity_id from visible_entities) and t.downstream_id in (select entity_id from visible_entities);
+
+create temp view incident_origins as
+select * from stored.incident_origins t
+where t.kind = 'RUN' and t.ref in (select ref from visible_runs)
+   or t.kind = 'VERSION' and t.ref in (select v.id::text from stored.dataset_versions v where v.dataset_id in (select id from visible_datasets));
+
+create temp view incidents as
+select t.id, t.opened_seq, t.opened_at, case when whole.yes then t.opened_by else '' end as opened_by,
+       case when whole.yes then t.reason else 'opened about data that you may not see' end as reason, t.state, t.fixed_at, t.closed_at,
+       case when whole.yes then t.closed_by end as closed_by, case when whole.yes then t.note else '' end as note
+from stored.incidents t cross join lateral (
+  select not exists (select from stored.incident_roots r where r.incident = t.id and r.entity_id not in (select entity_id from visible_entities))
+     and (select count(*) from stored.incident_origins o where o.incident = t.id)
+       = (select count(*) from pg_temp.incident_origins o where o.incident = t.id) as yes) whole
+where t.id in (select id from visible_incidents);
+
+-- What reports refer to: a state, an incident or a plan; a run that is visible. Names of checks and people are not said.
+create temp view status_marks as
+select t.entity_id, t.end_, t.kind, case when t.kind in ('running', 'suspect', 'quarantined') and t.ref not in (select ref from visible_runs)
+  then '' else t.ref end as ref, t.start_
+from stored.status_marks t where t.entity_id in (select entity_id from visible_entities);
+
+create temp view status_changes as
+select t.entity_id, t.seq, t.kind, case when t.kind in ('running', 'suspect', 'quarantined') and t.ref not in (select ref from visible_runs)
+  then '' else t.ref end as ref, t.start_, t.end_, t.added
+from stored.status_changes t where t.entity_id in (select entity_id from visible_entities);
+
+create temp view status_reports as
+select t.seq, t.recorded_at, t.key, t.entity_id, t.what, case when t.ref in (select ref from visible_runs) then t.ref else '' end as ref, t.first_, t.end_,
+       t.happened_at, ''::text as actor, ''::text as reason, jsonb_build_object('instances', t.body->'instances') as body
+from stored.status_reports t where t.entity_id in (select entity_id from visible_entities);
+
+create temp view instance_reads as
+select t.* from stored.instance_reads t where t.upstream_id in (select entity_id from visible_entities)
+  and t.seq in (select v.seq from stored.instance_versions v where v.entity_id in (select entity_id from visible_entities));
+
+create temp view instance_versions as
+select t.entity_id, t.end_, t.seq, t.start_, t.produced_at, case when t.run in (select ref from visible_runs) then t.run else '' end as run,
+       null::text as code, t.fingerprint, null::jsonb as storage, t.row_count, t.byte_count,
+       t.complete and not exists (
+         select from stored.instance_reads r where r.seq = t.seq and r.upstream_id not in (select entity_id from visible_entities)) as complete
+from stored.instance_versions t where t.entity_id in (select entity_id from visible_entities);
+
+-- What a check expected and what it found are the producer's words.
+create temp view checks as
+select t.run_id, t.job_id, t.direction, t.dataset_id, t.name, t.field, t.at, t.digest, t.result, ''::text as detail, t.version, t.part
+from stored.checks t where t.job_id in (select id from visible_jobs) and t.dataset_id in (select id from visible_objects);
+
+create temp view fine_versions as
+select t.version_id, t.at, ''::text as author, ''::text as note from stored.fine_versions t
+where t.version_id in (select v.id from stored.dataset_versions v where v.dataset_id in (select id from visible_datasets));
+
+-- A plan is visible by an instance that it makes right. The numbers of its items count those out of sight (answer/plans/visible_items.py).
+create temp view plans as
+select t.id, t.created_at, case when whole.yes then t.created_by else '' end as created_by, case when whole.yes then t.reason else '' end as reason,
+       t.state, t.changed_at, t.seq, t.declared_at, t.items, jsonb_strip_nulls(jsonb_build_object(
+         'between', t.request->'between', 'tz', t.request->'tz',
+         'incident', case when t.request->>'incident' in (select id::text from visible_incidents) then t.request->'incident' end)) as request,
+       '{}'::jsonb as inputs
+from stored.plans t cross join lateral (
+  select bool_and(k in (select name from visible_entity_names)) as yes, bool_or(k in (select name from visible_entity_names)) as part
+  from jsonb_object_keys(t.inputs->'wrong') k) whole
+where whole.part;
+
+create temp view plan_items as
+select t.plan, t.number, t.state, t.attempt, ''::text as worker, case when t.run in (select ref from visible_runs) then t.run else '' end as run,
+       ''::text as note, t.began_at, t.lease_until, t.ended_at
+from stored.plan_items t where t.plan in (select id from pg_temp.plans);
+
+create temp view plan_workers as
+select 'worker ' || row_number() over (order by t.name) as name, t.plan, t.seen_at, t.expires_at from stored.plan_workers t
+where t.plan is null or t.plan in (select id from pg_temp.plans);
+
+-- Alerts, as the first of their troubles that is visible. Words of people, producers, rules and addresses are not said; messages name addresses.
+create temp view alert_members as
+select t.id, t.alert_id, t.event, t.subject, t.label, t.node, t.since, t.until,
+       case when t.event in ('late', 'cost_jump', 'slower') then t.text else '' end as text, ''::text as look, '{}'::text[] as rules, t.decided_at
+from stored.alert_members t where t.node in (select id from visible_objects);
+
+create temp view alerts as
+select t.id, m.event, m.subject, m.label, m.node, m.since, m.until, m.text, m.look, t.decided_at, '{}'::text[] as unaddressed, t.acknowledged_at,
+       case when t.acknowledged_at is not null then '' end as acknowledged_by, ''::text as note, t.muted_until,
+       case when t.muted_until is not null then '' end as muted_by
+from stored.alerts t cross join lateral (
+  select * from pg_temp.alert_members m where m.alert_id = t.id order by m.node is distinct from t.node, m.since, m.id limit 1) m;

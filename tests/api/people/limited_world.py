@@ -1,5 +1,6 @@
 """A server of two teams, whose one team must not learn of the other's: what is planted has unmistakable names."""
 
+import datetime as dt
 from typing import Any
 
 from tests.events import RUN, columns, dataset, encoded, facet, parent, run_event, schema
@@ -13,7 +14,7 @@ PLANTED = "zq7"
 
 HIDDEN_DATASETS = ("zq7raw", "zq7mart", "zq7alias")
 HIDDEN_JOBS = ("zq7load", "zq7mix", "zq7dag")
-HIDDEN_RUNS = (RUN.format(11), RUN.format(12), RUN.format(13))
+HIDDEN_RUNS = tuple(RUN.format(number) for number in (11, 12, 13, 14, 15))
 IDS = (
     *(str(dataset_id(DatasetName(THEIRS, name))) for name in HIDDEN_DATASETS),
     *(str(job_id(JobName("zq7jobs", name))) for name in HIDDEN_JOBS),
@@ -77,17 +78,65 @@ def events() -> list[bytes]:
         # A job that reads nothing by its own account, and explicit lineage that says where its data is from.
         run_event("COMPLETE", 5, "pulled", [], [_mine("pulled")], at="2026-11-28T04:30:00Z", namespace="jobs-a",
                   job_facets={"lineage": facet(inputs=[{"namespace": THEIRS, "name": "zq7raw", "type": "DATASET"}])}),
+        # A job of theirs that fails, one of ours that fails because of it, and one that fails by itself.
+        run_event("FAIL", 15, "zq7mix", [_theirs("zq7raw")], [_mine("mixed")], at=_ago(20), namespace="zq7jobs", run_facets=wrong),
+        run_event("FAIL", 6, "after", [_mine("mixed")], [_mine("late")], at=_ago(15), namespace="jobs-a", run_facets=wrong),
+        run_event("FAIL", 7, "broken", [_mine("report")], [_mine("unmade")], at=_ago(10), namespace="jobs-a", run_facets=wrong),
     ]  # fmt: skip
     return [encoded(event) for event in told]
+
+
+def _ago(minutes: int) -> str:
+    return (dt.datetime.now(dt.UTC) - dt.timedelta(minutes=minutes)).isoformat()
 
 
 RULES = """\
 rules:
   - name: zq7rule
-    of: namespace:zq7ns
     when: failed
-    to: mailto:zq7@example.test
+    to: zq7@example.test
+    settle: 0
 """
+
+ENTITIES = """\
+entity: order_days
+period: {every: day, from: 2026-11-20}
+stored_in: {namespace: team-a, name: orders}
+---
+entity: clean_days
+period: {every: day, from: 2026-11-20}
+stored_in: {namespace: team-a, name: clean}
+produced_by: [{job: jobs-a/load}, {job: zq7jobs/zq7load}]
+depends_on: {zq7days: same, order_days: same}
+---
+entity: report_days
+period: {every: day, from: 2026-11-20}
+produced_by: {job: jobs-a/gossip}
+depends_on: [{any_of: [zq7days: same, clean_days: same]}]
+---
+entity: zq7days
+period: {every: day, from: 2026-11-20}
+stored_in: {namespace: zq7ns, name: zq7raw}
+---
+entity: zq7report
+period: {every: day, from: 2026-11-20}
+stored_in: {namespace: zq7ns, name: zq7mart}
+depends_on: {clean_days: same}
+"""
+
+_PRODUCED = (
+    ("zq7days", RUN.format(11)),
+    ("order_days", ""),
+    ("clean_days", RUN.format(12)),
+    ("report_days", RUN.format(3)),
+    ("zq7report", RUN.format(14)),
+)
+_VERDICTS: tuple[dict[str, Any], ...] = (
+    {"reason": "zq7 broke", "wrong": [{"entity": "zq7days", "instances": ["2026-11-22"]}]},
+    {"reason": "orders broke", "wrong": [{"entity": "order_days", "instances": ["2026-11-23"]}]},
+    {"reason": "zq7 report broke", "wrong": [{"entity": "zq7report", "instances": ["2026-11-21"]}]},
+    {"reason": "zq7 run broke", "origins": [{"kind": "RUN", "ref": RUN.format(14)}, {"kind": "RUN", "ref": RUN.format(2)}]},
+)  # fmt: skip
 
 
 def plant(server: Any, key: str) -> None:
@@ -107,3 +156,28 @@ def plant(server: Any, key: str) -> None:
     ):
         answer = server.ask("PUT", path, key, json=body)
         assert answer.status_code < 300, (path, answer.text)
+    _plant_instances(server, key)
+
+
+def _plant_instances(server: Any, key: str) -> None:
+    """Declare entities of both teams; report their instances; call some of them wrong; plan what makes all right again."""
+
+    def send(path: str, body: dict[str, Any]) -> dict[str, Any]:
+        answer = server.post(path, key, json=body)
+        assert answer.status_code < 300, (path, answer.text)
+        return dict(answer.json())
+
+    send("/api/v2/entities", {"files": [{"name": "zq7.yaml", "text": ENTITIES}]})
+    days = ["2026-11-21..2026-11-26"]
+    reports = [
+        {"entity": entity, "what": "produced", "instances": days, "reason": "zq7 words", "storage": {"at": "zq7://place"},
+         "code": "zq7code", **({"ref": run} if run else {})}
+        for entity, run in _PRODUCED
+    ]  # fmt: skip
+    reports.append({"entity": "clean_days", "what": "started", "instances": ["2026-11-27"], "ref": RUN.format(15)})
+    results = send("/api/v2/instances", {"reports": reports})["results"]
+    assert all(each["seq"] for each in results), results
+    for verdict in _VERDICTS:
+        send("/api/v2/incidents", verdict)
+    send("/api/v2/plans", {"reason": "zq7 plan"})
+    send("/api/v2/plan-workers", {"worker": "zq7worker", "expires_seconds": 3600})

@@ -8,6 +8,8 @@ from urllib.parse import quote
 
 import pytest
 from pydantic import ValidationError
+from tests.api.alerts.test_alert_messages import Server as AlertServer
+from tests.api.alerts.test_alert_messages import execute
 from tests.api.people import limited_world as world
 from tests.events import RUN, dataset, encoded, facet, run_event
 from tests.fixtures.servers import inner
@@ -18,6 +20,7 @@ from headwater.api.sessions import limits_of
 from headwater.errors import Forbidden
 from headwater.model.limits import parse_limits
 from headwater.settings import OidcSettings
+from headwater.store.database import Database
 from headwater.store.limited import reader_limits
 
 ADMIN = "an-admin-key-of-the-tests"
@@ -35,19 +38,36 @@ class Names(NamedTuple):
     run: str
     other: str
     version: str = "1"
+    entity: str = "clean_days"
+    incident: str = "0"
+    plan: str = "0"
+    alert: str = "0000"
 
 
 MINE = Names(world.MINE, "clean", "jobs-a", "load", RUN.format(2), "orders")
-SHARED = Names(world.MINE, "mixed", "jobs-a", "gossip", RUN.format(3), "slid")
-HIDDEN = Names(world.THEIRS, "zq7raw", "zq7jobs", "zq7load", RUN.format(12), "zq7mart")
-UNKNOWN = Names("nowhere", "nothing", "nojobs", "nojob", RUN.format(999), "nothing2")
+SHARED = Names(world.MINE, "mixed", "jobs-a", "gossip", RUN.format(3), "slid", entity="report_days")
+HIDDEN = Names(world.THEIRS, "zq7raw", "zq7jobs", "zq7load", RUN.format(12), "zq7mart", entity="zq7days")
+UNKNOWN = Names("nowhere", "nothing", "nojobs", "nojob", RUN.format(999), "nothing2", entity="no_days")
 
 
 @pytest.fixture
-def planted(served: Any) -> Any:
+def planted(served: Any, database: Database, run: Any) -> Any:
     server = served(**KEYS)
     world.plant(server, ADMIN)
+    run(execute(database, "update applied_rules set applied_at = applied_at - interval '1 hour'"))
+    assert AlertServer(database, run, None).look()
     return server
+
+
+def ids_of(server: Any, key: str) -> dict[str, str]:
+    """Return one incident, plan and alert that this reader may see; empty: none."""
+    found = {}
+    for kind in ("incident", "plan", "alert"):
+        answer = server.get(f"/api/v2/{kind}s", key)
+        assert answer.status_code == 200, answer.text
+        listed = answer.json()[f"{kind}s"]
+        found[kind] = str(listed[0]["id"]) if listed else ""
+    return found
 
 
 def limited_key(server: Any, *limits: str) -> str:
@@ -68,10 +88,12 @@ def get_routes(server: Any) -> list[tuple[str, Any]]:
 
 def fill_path(path: str, names: Names) -> str:
     jobs = "/jobs/" in path
+    name = names.entity if "/entities/" in path else names.job if jobs else names.dataset
     values = {
         "namespace": names.job_namespace if jobs and path != "/api/v1/namespaces/{namespace}" else names.namespace,
-        "dataset": names.dataset, "job": names.job, "name": names.job if jobs else names.dataset, "run_id": names.run,
+        "dataset": names.dataset, "job": names.job, "name": name, "run_id": names.run,
         "id": names.run, "before": names.run, "after": names.run, "tag": "team", "version": names.version, "letter": "x", "text": names.dataset,
+        "incident": names.incident, "plan": names.plan, "alert": names.alert, "instance": "2026-11-22",
     }  # fmt: skip
 
     def fill(match: re.Match[str]) -> str:
@@ -87,7 +109,7 @@ def queries(handler: Any, names: Names) -> list[dict[str, str]]:
     values = {
         "node": nodes, "nodeId": nodes, "of": [names.namespace], "q": [names.dataset, "zq7", "mine", names.namespace], "text": [names.dataset],
         "name": [f"{names.namespace}/{names.dataset}", names.dataset], "namespace": [names.namespace, names.job_namespace], "job": [nodes[1]],
-        "run": [names.run], "runId": [names.run], "id": [nodes[1]], "from": [nodes[0]], "to": [f"dataset:{names.namespace}:{names.other}"],
+        "run": [names.run], "runId": [names.run], "id": [nodes[1], "job:jobs-a:broken", names.incident], "from": [nodes[0]], "to": [f"dataset:{names.namespace}:{names.other}"],
         "tag": ["team", "team:a", "pii"], "fingerprint": ["abc"], "facets": ["true"], "columns": ["true"], "children": ["true"], "owner": ["ana"],
         "target": [nodes[0]], "type": ["run", "job"], "aggregateByParent": ["true"], "withDownstream": ["true"],
     }  # fmt: skip
@@ -133,7 +155,9 @@ def test_no_answer_tells_of_a_hidden_dataset(planted: Any) -> None:
     answered: set[str] = set()
     for names in (MINE, SHARED):
         listed = planted.get(f"/api/v2/datasets/{names.namespace}/{names.dataset}/versions", ADMIN).json()["versions"]
-        answers = ask_all(planted, key, names._replace(version=listed[0]["id"]), every=names is MINE)
+        answers = ask_all(
+            planted, key, names._replace(version=listed[0]["id"], **ids_of(planted, key)), every=names is MINE
+        )
         leaks = {
             call: found
             for call, (_, body) in answers.items()
@@ -148,7 +172,7 @@ def test_no_answer_tells_of_a_hidden_dataset(planted: Any) -> None:
 def test_the_same_questions_tell_of_it_without_limits(planted: Any) -> None:
     """The test above would notice: most of the routes that a limited reader may ask have something planted."""
     key = planted.post("/api/v2/admin/keys", ADMIN, json={"name": str(uuid.uuid4())}).json()["key"]
-    answers = ask_all(planted, key, SHARED, every=False)
+    answers = ask_all(planted, key, SHARED._replace(**ids_of(planted, key)), every=False)
     telling = {
         call.split(" ")[0] for call, (_, body) in answers.items() if planted_in(body, ("zq7",) if "zq7" in call else ())
     }
@@ -169,7 +193,7 @@ def names_of(server: Any, key: str) -> set[str]:
 
 
 def test_a_reader_sees_what_fits_one_of_the_limits(planted: Any) -> None:
-    mine = {"orders", "clean", "mixed", "report", "slid", "pulled"}
+    mine = {"orders", "clean", "mixed", "report", "slid", "pulled", "late", "unmade"}
     assert names_of(planted, limited_key(planted, "namespace:team-a")) == mine
     assert names_of(planted, limited_key(planted, "tag:TEAM")) == {"clean", "zq7raw"}
     assert names_of(planted, limited_key(planted, "tag:team:a")) == {"clean"}
@@ -183,6 +207,7 @@ def test_lineage_counts_the_jobs_that_it_leaves_out(planted: Any) -> None:
     answer = planted.get("/api/v2/lineage", key, params={"node": "dataset:team-a:orders", "depth": 5}).json()
     assert {node["id"] for node in answer["nodes"]} == {
         "dataset:team-a:orders", "dataset:team-a:clean", "dataset:team-a:report", "job:jobs-a:load", "job:jobs-a:gossip",
+        "job:jobs-a:broken", "dataset:team-a:unmade",
     }  # fmt: skip
     assert answer["notes"] == ["2 jobs next to these are left out: they read or write datasets that you may not see"]
     whole = planted.get("/api/v2/lineage", ADMIN, params={"node": "dataset:team-a:orders", "depth": 5}).json()
@@ -190,6 +215,56 @@ def test_lineage_counts_the_jobs_that_it_leaves_out(planted: Any) -> None:
     assert planted.get("/api/v2/lineage", key, params={"node": "dataset:team-a:orders", "depth": 5}).json() | {
         "as_of": 0
     } == answer | {"as_of": 0}
+
+
+def test_incidents_instances_plans_and_alerts_are_limited_to_what_is_visible(planted: Any) -> None:
+    key = limited_key(planted, "namespace:team-a")
+
+    def ask(path: str, reader: str = key, **params: Any) -> Any:
+        answer = planted.get(f"/api/v2/{path}", reader, params=params)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    entities = {one["entity"]: one for one in ask("entities")["entities"]}
+    assert {name: (one["upstream"], [each["job"] for each in one["produced_by"]]) for name, one in entities.items()} == {
+        "clean_days": ([], ["jobs-a/load"]), "order_days": ([], []), "report_days": ([], ["jobs-a/gossip"]),
+    }  # fmt: skip
+    status = ask("entities/clean_days/status", instances="2026-11-21..2026-11-27")
+    assert status["counts"] == {"completed": 4, "wrong": 2, "running": 1}
+    made = ask("entities/report_days/instances/2026-11-21")["versions"][0]
+    assert (made["run"], made["storage"], made["actor"], made["reads"]) == (RUN.format(3), None, "", None)
+    assert ask("entities/clean_days/instances/2026-11-21")["versions"][0]["run"] == ""
+
+    incidents = {one["reason"]: one for one in ask("incidents")["incidents"]}
+    assert {reason: (one["wrong"], one["entities"], one["opened_by"]) for reason, one in incidents.items()} == {
+        "orders broke": (3, 3, "admin key"), "opened about data that you may not see": (2, 2, ""),
+    }  # fmt: skip
+    assert len(ask("incidents", ADMIN)["incidents"]) == 4
+    opened = ask("open-incidents")
+    assert {(one["kind"], one["id"]) for one in opened["incidents"] if one["kind"] == "failed"} == {
+        ("failed", "job:jobs-a:after"), ("failed", "job:jobs-a:broken"),
+    }  # fmt: skip
+    assert opened["counts"]["failed"] == 2
+    whole = ask("open-incidents", ADMIN)["incidents"]
+    assert {one["id"] for one in whole if one["kind"] == "failed"} == {"job:zq7jobs:zq7load", "job:jobs-a:broken"}
+
+    (listed,) = ask("plans")["plans"]
+    whole = ask(f"plans/{listed['id']}", ADMIN)
+    plan = ask(f"plans/{listed['id']}")
+    assert plan["plan"] == listed
+    made_right = {"order_days", "clean_days", "report_days"}
+    wanted = [item["makes"] for item in whole["items"] if {one["entity"] for one in item["makes"]} <= made_right]
+    assert [item["makes"] for item in plan["items"]] == wanted
+    assert [item["number"] for item in plan["items"]] == list(range(len(wanted)))
+    assert listed["items"] == len(wanted) < whole["plan"]["items"]
+    assert {need for item in plan["items"] for need in item["needs"]} <= {str(number) for number in range(len(wanted))}
+    assert listed["reason"] == ""
+
+    alerts = ask("alerts")
+    assert {one["subject"] for one in alerts["alerts"]} == {"job:jobs-a:after", "job:jobs-a:broken"}
+    assert (alerts["total"], alerts["messages"]) == (2, {})
+    # Without limits, one failure is told as what caused it.
+    assert {one["subject"] for one in ask("alerts", ADMIN)["alerts"]} == {"job:zq7jobs:zq7load", "job:jobs-a:broken"}
 
 
 def test_a_dataset_is_visible_by_all_of_its_names(planted: Any) -> None:
@@ -209,7 +284,7 @@ def test_a_limited_reader_changes_nothing_and_signs_in_with_the_same_limits(plan
         ("PUT", "/api/v2/subscriptions", {"selector": "zq7raw", "events": ["failed"]}),
     ):
         assert planted.ask(method, path, key, json=body).status_code == 403, path
-    refused = planted.get("/api/v2/alerts", key)
+    refused = planted.get("/api/v2/rules", key)
     assert (refused.status_code, refused.json()["detail"]) == (403, {"limits": ["namespace:team-a"]})
     assert planted.ask("POST", "/auth/key", json={"key": key}).json()["limits"] == ["namespace:team-a"]
     assert planted.get("/auth/me").json()["limits"] == ["namespace:team-a"]

@@ -39,6 +39,7 @@ export function Trouble({ error, retry }: { error: unknown; retry(): void }) {
   const known = error instanceof ApiError ? error : null;
   const firstSeen = known?.detail.first_seen;
   if (typeof firstSeen === "string") return <NotYet since={firstSeen} />;
+  if (known?.status === 403 && Array.isArray(known.detail.limits)) return <BeyondLimits limits={known.detail.limits} />;
   const title = known?.unreachable
     ? "The server does not answer"
     : known?.passing
@@ -68,6 +69,20 @@ export function Trouble({ error, retry }: { error: unknown; retry(): void }) {
           Look in the catalogue
         </Link>
       )}
+    </div>
+  );
+}
+
+/** An answer about all datasets, to a reader who may see some. */
+function BeyondLimits({ limits }: { limits: readonly unknown[] }) {
+  return (
+    <div className="message" role="alert">
+      <h2>This is about all datasets</h2>
+      <p>
+        Your key may see {limits.join(", ")} only, and this answer cannot be cut down to that. Ask an admin for a key
+        without limits, which this command makes:
+      </p>
+      <Command text="headwater server keys create NAME --role read" />
     </div>
   );
 }

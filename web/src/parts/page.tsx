@@ -1,6 +1,7 @@
 // The head of a page, its tabs, its sections: the same everywhere.
 import type { ReactNode } from "react";
 import { useEffect } from "react";
+import { LimitedNotice } from "./limited-notice.tsx";
 
 interface Props {
   title: string;
@@ -28,6 +29,7 @@ export function Page({ title, mark, beside, lede, tabs, children }: Props) {
         </div>
         {lede && <div className="lede">{lede}</div>}
       </header>
+      <LimitedNotice />
       {tabs}
       <div className="page-body">{children}</div>
     </main>

@@ -2,10 +2,13 @@
 
 import datetime as dt
 import uuid
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
 
+from headwater.answer.people.limits import without_limits
+from headwater.answer.plans.visible_items import VisibleItems
 from headwater.answer.status.declared import declared
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.plans.plan import Item, Plan, Sets
@@ -17,6 +20,7 @@ from headwater.errors import InvalidPlan, NotFound
 from headwater.store import plan_workers as worker_store
 from headwater.store import plans as store
 from headwater.store.database import Connection, Database
+from headwater.store.limited import is_limited
 from headwater.store.plan_workers import PlanWorker
 from headwater.store.status import restorable
 
@@ -128,7 +132,13 @@ async def plans(
     """Return the plans, the latest first; in one state or all, for one incident or any."""
     async with database.snapshot() as connection:
         rows, total = await store.page(connection, state, incident, limit, offset)
-        shown = [_plan_view(row, await store.items(connection, row.id)) for row in rows]
+        shown = []
+        for row in rows:
+            items = await store.items(connection, row.id)
+            if (visible := await _visible(database, connection, row)) is not None:
+                shown.append(_plan_view(row, visible.kept(items), visible.numbers.count))
+            else:
+                shown.append(_plan_view(row, items, row.items))
         workers = await worker_store.connected(connection, dt.datetime.now(dt.UTC))
     return PlanList(total, shown, workers)
 
@@ -142,14 +152,20 @@ async def plan(
         if row is None:
             raise NotFound(f"there is no plan {id_}; `headwater backfill list` shows those there are", plan=str(id_))
         items = {one.number: one for one in await store.items(connection, id_)}
-        held, found, inputs = await _load_plan(connection, row)
+        visible = await _visible(database, connection, row)
+        found: Plan | VisibleItems
+        if visible is not None:
+            held, found, inputs = visible.held, visible, visible.inputs
+            items = {one.number: one for one in visible.kept(items.values())}
+        else:
+            held, found, inputs = await _load_plan(connection, row)
         page = _page(found, items, state, offset, limit)
         back = [[*inputs.goes_back(item.makes)] if item.action == "restore" else [] for item in page]
         seqs = sorted({seq for each in back for _, _, seq in each})
         versions = {made.seq: made for made in await restorable.stored_versions(connection, seqs)}
         workers = await worker_store.connected(connection, dt.datetime.now(dt.UTC), id_)
     return OnePlan(
-        _plan_view(row, list(items.values())),
+        _plan_view(row, items.values(), found.count),
         workers,
         {reason: _instances(held, sets) for reason, sets in found.unrepairable.items()},
         _instances(held, found.left),
@@ -161,7 +177,20 @@ async def plan(
     )
 
 
-def _page(found: Plan, items: dict[int, store.StoredItem], state: str | None, offset: int, limit: int) -> list[Item]:
+async def _visible(database: Database, connection: Connection, row: store.StoredPlan) -> VisibleItems | None:
+    """Return the part of a plan that a limited reader may see; None for a reader who may see it all."""
+    if not is_limited():
+        return None
+    held = await declared(connection, row.declared_at)
+    with without_limits():
+        async with database.snapshot() as unlimited:
+            _, found, inputs = await _load_plan(unlimited, row)
+    return VisibleItems(held, found, inputs)
+
+
+def _page(
+    found: Plan | VisibleItems, items: dict[int, store.StoredItem], state: str | None, offset: int, limit: int
+) -> list[Item]:
     if state in {None, ""}:
         return found.page(offset, limit)
     if state == "waiting":
@@ -185,7 +214,7 @@ async def _load_plan(connection: Connection, row: store.StoredPlan) -> tuple[Sto
     return held, *known
 
 
-def _plan_view(row: store.StoredPlan, items: list[store.StoredItem]) -> PlanView:
+def _plan_view(row: store.StoredPlan, items: Collection[store.StoredItem], total: int) -> PlanView:
     asked = msgspec.json.decode(row.request, type=_PlanRequest)
     window = Window.of(asked.between, asked.tz)
     count = {state: sum(one.state == state for one in items) for state in ("done", "skipped", "failed", "running")}
@@ -198,9 +227,9 @@ def _plan_view(row: store.StoredPlan, items: list[store.StoredItem]) -> PlanView
         row.created_by,
         row.changed_at,
         row.seq,
-        row.items,
+        total,
         **count,
-        waiting=row.items - sum(count.values()),
+        waiting=total - sum(count.values()),
         between=asked.between,
         tz=asked.tz,
         opens=window.opens(dt.datetime.now(dt.UTC)) if window is not None else None,
