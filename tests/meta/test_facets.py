@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from headwater.intake.events.instances import Period
-from headwater.model import measured
+from headwater.model import measured, references
 
 PAGE = Path(__file__).parents[2] / "docs/reference/facets.md"
 READ = {
@@ -21,6 +21,7 @@ READ = {
     "headwater_queries": measured.Queries,
     "headwater_quality": measured.Quality,
     "headwater_period": Period,
+    "headwater_references": references.References,
 }
 
 

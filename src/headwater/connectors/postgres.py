@@ -44,6 +44,7 @@ class _Relation(NamedTuple):
     description: str | None
     columns: list[dict[str, Any]] | None
     definition: str | None
+    referenced_by: list[dict[str, Any]] | None
 
 
 class _Rights(NamedTuple):
@@ -112,7 +113,7 @@ def pull(task: ConnectorTask, send: Send) -> PullReport:
     source = _Source(settings, rights.now)
     changes = Changes(before.get("objects"))
     for one in relations:
-        content = [one.kind, one.description, one.columns]
+        content = [one.kind, one.description, one.columns, one.referenced_by]
         if changes.is_new(f"{one.schema}.{one.name}", content):
             send(source.table(one))
     seen = Changes(before.get("views"))
@@ -147,6 +148,14 @@ class _Source:
             ),
             "datasetType": event.facet("DatasetTypeDatasetFacet/1-0-0", datasetType=_KINDS.get(one.kind, "TABLE")),
         }
+        if one.referenced_by:
+            told["headwater_references"] = event.facet(
+                "headwater_references",
+                referencedBy=[
+                    {**each, "table": names((self.database, *each["table"]), _DIALECT, self.namespace).name}
+                    for each in one.referenced_by
+                ],
+            )
         if one.description:
             told["documentation"] = event.documentation(one.description)
         return event.dataset_event(self.namespace, self._name(one), facets=told, event_time=self.now)

@@ -23,7 +23,10 @@ from headwater.answer.status.wrong_by_reads import in_order
 from headwater.entities.status.marks import by_entity
 from headwater.entities.time import ranges
 from headwater.errors import InvalidQuestion, NotFound
+from headwater.model import version
+from headwater.model.names import DatasetName
 from headwater.model.patterns import Pattern
+from headwater.model.references import Reference, References
 from headwater.store.database import Connection, Database
 from headwater.store.history import datasets as dataset_store
 from headwater.store.history import facets as facet_store
@@ -32,12 +35,13 @@ from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage.edges import Moment
 from headwater.store.lineage.nodes import NodeRow
 from headwater.store.privacy import places as store
-from headwater.store.privacy.subject_statements import count_rows, delete_rows
+from headwater.store.privacy.subject_statements import count_rows, delete_referring_rows, delete_rows
 from headwater.store.status import status as status_store
 
 _CHUNK: Final = 500
 _MOST_VERSIONS: Final = 1_000
 _NAMED_VERSIONS: Final = 5
+_REFERENCES: Final = "headwater_references"
 _FILES: Final = ("file", "s3://", "s3a://", "gs://", "abfs", "wasb", "hdfs://", "dbfs")
 _UNKNOWN: Final = (
     "Backups and snapshots of databases, disks and object stores. Restore none from before the deletion, or delete in it again.",
@@ -78,7 +82,8 @@ class StoredVersions(msgspec.Struct, frozen=True):
 class DeletionPlace(msgspec.Struct, frozen=True):
     """A dataset in which the subject may be, in the order of deletion. `action`: `delete` (rows by the key), `rewrite` (files that hold it), or
     `make again` (no column of it names the subject). `after`: places that must be clean before. `jobs`: those that write it, to run again
-    where it is made from another place. `delete`, `prove`: statements or commands with `:subject` for the subject; prove finds 0.
+    where it is made from another place. `before`: statements that delete, by foreign keys, what refers to the rows of `delete`; to run first.
+    `before`, `delete`, `prove`: statements or commands with `:subject` for the subject; prove finds 0.
     """
 
     order: int
@@ -91,6 +96,7 @@ class DeletionPlace(msgspec.Struct, frozen=True):
     versions: StoredVersions
     owners: list[str]
     teams: list[str]
+    before: list[str]
     delete: str | None
     prove: list[str]
 
@@ -171,6 +177,7 @@ async def _report(
     makers, above = await _makers(connection, columns)
     jobs = await node_store.by_ids(connection, {job for some in makers.values() for job in some})
     contacts = await contacts_of(connection, columns)
+    referenced_by = await _references(connection, names)
     instances = await _instances(connection, columns)
     order = in_order({id_: above.get(id_, set()) for id_ in columns}, {id_: names[id_].node_id for id_ in columns})
     places = []
@@ -179,6 +186,7 @@ async def _report(
             await _place(
                 connection, number, id_, names, columns[id_], above.get(id_, set()),
                 [jobs[job].node_id for job in sorted(makers.get(id_, ()), key=str) if job in jobs], instances.get(id_, []), contacts.get(id_),
+                referenced_by.get(names[id_].namespace, {}),
             )
         )  # fmt: skip
     again = [job for place in places if place.after for job in place.jobs]
@@ -232,6 +240,7 @@ async def _place(
     jobs: list[str],
     instances: list[str],
     contacts: Contacts | None,
+    referenced_by: Mapping[str, list[Reference]],
 ) -> DeletionPlace:
     row = names[id_]
     keys = [one.column for one in columns if one.is_key and one.column]
@@ -244,8 +253,37 @@ async def _place(
         number, row.node_id, columns, action, sorted(names[each].node_id for each in above if each in names), jobs, instances,
         StoredVersions(len(versions), min(dates, default=None), max(dates, default=None), stored[:_NAMED_VERSIONS]),
         contacts.owners if contacts else [], contacts.teams if contacts else [],
+        [] if files or not keys else delete_referring_rows(row.name, keys, referenced_by),
         None if files or not keys else delete_rows(row.name, keys), _proofs(row, columns, files=files),
     )  # fmt: skip
+
+
+async def _references(
+    connection: Connection, names: Mapping[uuid.UUID, NodeRow]
+) -> dict[str, dict[str, list[Reference]]]:
+    """Return the foreign keys that lead to these tables, and to the tables that have those, as far as they go: by namespace and table."""
+    found: dict[str, dict[str, list[Reference]]] = {}
+    level = {id_: (row.namespace, row.name) for id_, row in names.items()}
+    seen = set(level)
+    while level:
+        facets = await facet_store.of_owners(connection, level, (_REFERENCES,))
+        below: dict[uuid.UUID, tuple[str, str]] = {}
+        for id_, mine in facets.items():
+            namespace, name = level[id_]
+            some = _decode_references(mine[_REFERENCES])
+            found.setdefault(namespace, {})[name] = some
+            below |= {version.dataset_id(DatasetName(namespace, one.table)): (namespace, one.table) for one in some}
+        level = {id_: place for id_, place in below.items() if id_ not in seen}
+        seen |= level.keys()
+    return found
+
+
+def _decode_references(body: bytes) -> list[Reference]:
+    """Return the foreign keys of a facet; none of one that a producer wrote otherwise."""
+    try:
+        return [one for one in msgspec.json.decode(body, type=References).referenced_by if one.columns and one.keys]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
 
 
 def _proofs(row: NodeRow, columns: list[SubjectColumn], *, files: bool) -> list[str]:

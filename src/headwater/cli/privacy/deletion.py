@@ -98,6 +98,8 @@ def _show(found: dict[str, Any], subject: str) -> None:
     output.line()
     output.line("delete, in this order:", "bold")
     for one in found["places"]:
+        for text in one["before"]:
+            output.line(f"  {output.escaped(text.replace(':subject', literal))};")
         if one["delete"]:
             output.line(f"  {output.escaped(one['delete'].replace(':subject', literal))};")
         elif one["action"] == "rewrite":

@@ -1,9 +1,17 @@
--- Tables, views, materialized views, foreign tables and partitioned tables, with their columns in order; not the parts of a partitioned table.
+-- Tables, views, materialized views, foreign tables and partitioned tables, with their columns in order and the foreign keys that lead to them; not the parts of a partitioned table.
 select n.nspname, c.relname, c.relkind::text, obj_description(c.oid, 'pg_class'),
        (select json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
                                           'description', col_description(c.oid, a.attnum)) order by a.attnum)
         from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped),
-       case when c.relkind in ('v', 'm') then pg_get_viewdef(c.oid) end
+       case when c.relkind in ('v', 'm') then pg_get_viewdef(c.oid) end,
+       (select json_agg(json_build_object(
+                 'table', json_build_array(kn.nspname, kc.relname),
+                 'columns', (select json_agg(a.attname order by u.nr) from unnest(k.conkey) with ordinality u (attnum, nr)
+                             join pg_attribute a on a.attrelid = k.conrelid and a.attnum = u.attnum),
+                 'keys', (select json_agg(a.attname order by u.nr) from unnest(k.confkey) with ordinality u (attnum, nr)
+                          join pg_attribute a on a.attrelid = k.confrelid and a.attnum = u.attnum)) order by k.conname, k.oid)
+        from pg_constraint k join pg_class kc on kc.oid = k.conrelid join pg_namespace kn on kn.oid = kc.relnamespace
+        where k.confrelid = c.oid and k.contype = 'f' and k.conparentid = 0)
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
   and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_(toast|temp)'

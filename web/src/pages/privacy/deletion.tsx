@@ -16,6 +16,7 @@ interface Place {
   instances: string[];
   versions: { total: number };
   owners: string[];
+  before: string[];
   delete: string | null;
   prove: string[];
 }
@@ -87,7 +88,15 @@ function Places({ report }: { report: Report }) {
             header: "Statement",
             minor: true,
             value: (one) => one.delete,
-            cell: (one) => one.delete && <code className="small">{one.delete}</code>,
+            cell: (one) =>
+              [...one.before, one.delete].map(
+                (text) =>
+                  text && (
+                    <code key={text} className="small">
+                      {text};
+                    </code>
+                  ),
+              ),
           },
           {
             id: "versions",
