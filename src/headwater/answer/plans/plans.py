@@ -136,7 +136,7 @@ async def plans(
         for row in rows:
             items = await store.items(connection, row.id)
             if (visible := await _visible(database, connection, row)) is not None:
-                shown.append(_plan_view(row, visible.kept(items), visible.numbers.count))
+                shown.append(_plan_view(row, visible.renumber(items), visible.numbers.count))
             else:
                 shown.append(_plan_view(row, items, row.items))
         workers = await worker_store.connected(connection, dt.datetime.now(dt.UTC))
@@ -156,7 +156,7 @@ async def plan(
         found: Plan | VisibleItems
         if visible is not None:
             held, found, inputs = visible.held, visible, visible.inputs
-            items = {one.number: one for one in visible.kept(items.values())}
+            items = {one.number: one for one in visible.renumber(items.values())}
         else:
             held, found, inputs = await _load_plan(connection, row)
         page = _page(found, items, state, offset, limit)

@@ -33,7 +33,7 @@ class VisibleItems:
             }
         )
 
-    def kept(self, items: Iterable[StoredItem]) -> list[StoredItem]:
+    def renumber(self, items: Iterable[StoredItem]) -> list[StoredItem]:
         """Return those of the stored items that are visible, under their numbers here."""
         return [
             msgspec.structs.replace(one, number=self._number(one.number)) for one in items if one.number in self.numbers
