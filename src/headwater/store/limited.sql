@@ -192,7 +192,7 @@ from stored.incidents t cross join lateral (
        = (select count(*) from pg_temp.incident_origins o where o.incident = t.id) as yes) whole
 where t.id in (select id from visible_incidents);
 
--- What reports refer to: a state, an incident or a plan; a run that is visible. Names of checks and people are not said.
+-- Reports refer to a state, an incident or a plan, or to a run if it is visible. Names of checks and people are left out.
 create temp view status_marks as
 select t.entity_id, t.end_, t.kind, case when t.kind in ('running', 'suspect', 'quarantined') and t.ref not in (select ref from visible_runs)
   then '' else t.ref end as ref, t.start_
@@ -219,7 +219,7 @@ select t.entity_id, t.end_, t.seq, t.start_, t.produced_at, case when t.run in (
          select from stored.instance_reads r where r.seq = t.seq and r.upstream_id not in (select entity_id from visible_entities)) as complete
 from stored.instance_versions t where t.entity_id in (select entity_id from visible_entities);
 
--- What a check expected and what it found are the producer's words.
+-- The expected and found values of a check are in words of the producer, and left out.
 create temp view checks as
 select t.run_id, t.job_id, t.direction, t.dataset_id, t.name, t.field, t.at, t.digest, t.result, ''::text as detail, t.version, t.part
 from stored.checks t where t.job_id in (select id from visible_jobs) and t.dataset_id in (select id from visible_objects);
