@@ -381,10 +381,9 @@ export function hostile() {
   );
 }
 
-/** A layered graph of about `size` nodes around `grid.d0_0`. */
-export function grid(size, name = "grid") {
+/** A layered graph of about `size` nodes around `grid.d0_0`; `width` of a row, by default so that it is longer than wide. */
+export function grid(size, name = "grid", width = Math.max(Math.ceil(Math.sqrt(size / 8)), 2)) {
   const events = [];
-  const width = Math.max(Math.ceil(Math.sqrt(size / 8)), 2);
   const layers = Math.ceil(size / 2 / width);
   for (let layer = 0; layer + 1 < layers; layer++)
     for (let i = 0; i < width; i++) {

@@ -47,9 +47,13 @@ async function picturePages(page, url, { state, size }) {
     await page.goto(url + path);
     await page
       .waitForFunction(
-        () => document.querySelector("h1, .message h2") && !document.querySelector(".waiting, .graph-wait"),
-        null,
-        { timeout: state === "waiting" ? 600 : 6000 },
+        // Bones come after a while, and a page that asks nothing has none.
+        (isWaiting) =>
+          isWaiting
+            ? document.querySelector(".waiting > *, .graph-wait")
+            : document.querySelector("h1, .message h2") && !document.querySelector(".waiting, .graph-wait"),
+        state === "waiting",
+        { timeout: state === "waiting" ? 2000 : 6000 },
       )
       .catch(() => undefined);
     await page.waitForTimeout(250);

@@ -26,10 +26,9 @@ export function CodeTab({ reference }: JobTabProps) {
                 <li key={version.id}>
                   <When at={version.first_at} full />
                   <span>
-                    {plural(version.runs, "run")}
-                    {version.current && <span className="tag"> current</span>}
-                    {version.code?.version && <span className="mono"> {version.code.version.slice(0, 12)}</span>}
-                    {version.code?.dirty && <span className="tag"> uncommitted changes</span>}
+                    {plural(version.runs, "run")} {version.current && <span className="tag">current</span>}
+                    {version.code?.version && <span className="mono"> {version.code.version.slice(0, 12)}</span>}{" "}
+                    {version.code?.dirty && <span className="tag">uncommitted changes</span>}
                   </span>
                   {version.changes && <Changes changes={version.changes} />}
                   {version.sql && (
