@@ -83,18 +83,32 @@ def pull(task: ConnectorTask, send: Send) -> PullReport:
         ids = _workspaces(rest)
         for start in range(0, len(ids), _WORKSPACES):
             for space in _scan(rest, ids[start : start + _WORKSPACES]).get("workspaces") or []:
-                for name, title, reads, place, columns, words in _assets(space, namespaces, warnings):
+                for one in _assets(space, namespaces, warnings):
                     rows += 1
-                    if changes.is_new(name, [title, words, reads, place, sorted(columns.items())]):
-                        send(asset(TOOL, name, title, reads, now, description=words, place=place, columns=columns))
+                    content = [one.title, one.description, one.reads, one.place, sorted(one.columns.items())]
+                    if changes.is_new(one.name, content):
+                        send(
+                            asset(
+                                TOOL, one.name, one.title, one.reads, now,
+                                description=one.description, place=one.place, columns=one.columns,
+                            )
+                        )  # fmt: skip
     return PullReport(rows, {"assets": changes.digests}, now, tuple(warnings))
 
 
-_Asset = tuple[str, str, list[DatasetName], Placed, Columns, str | None]
+class _Asset(msgspec.Struct, frozen=True):
+    """A semantic model, a report or a dashboard. `columns`: those behind each of its fields; a dashboard has none."""
+
+    name: str
+    title: str
+    reads: list[DatasetName]
+    place: Placed
+    columns: Columns
+    description: str | None
 
 
 def _assets(space: Mapping[str, Any], namespaces: Mapping[str, str], warnings: dict[str, None]) -> Iterator[_Asset]:
-    """Yield name, title, what it reads, place, columns and description of each model, report and dashboard of a workspace."""
+    """Yield the semantic models, reports and dashboards of a workspace."""
     folder = space.get("name")
     fields: dict[str, Columns] = {}
     names: dict[str, str] = {}
@@ -102,13 +116,14 @@ def _assets(space: Mapping[str, Any], namespaces: Mapping[str, str], warnings: d
         reads, columns = _read_model(model, namespaces, warnings)
         mine = _model_name(model["id"])
         fields[model["id"]] = {field: [(mine, field)] for field in columns}
-        yield mine.name, model["name"], reads, _place(model, folder, "dataset"), columns, model.get("description")
+        place = _place(model, folder, "dataset")
+        yield _Asset(mine.name, model["name"], reads, place, columns, model.get("description"))
     for report in space.get("reports") or []:
         model = report.get("datasetId")
         read = [_model_name(model)] if model else []
         name = names[report["id"]] = f"{read[0].name}/report/{report['id']}" if read else f"report/{report['id']}"
         place, words = _place(report, folder, "report"), report.get("description")
-        yield name, report["name"], read, place, fields.get(model or "", {}), words
+        yield _Asset(name, report["name"], read, place, fields.get(model or "", {}), words)
     for board in space.get("dashboards") or []:
         reads = [
             DatasetName(TOOL, names.get(tile["reportId"], f"report/{tile['reportId']}"))
@@ -118,14 +133,8 @@ def _assets(space: Mapping[str, Any], namespaces: Mapping[str, str], warnings: d
             if tile.get("reportId") or tile.get("datasetId")
         ]  # fmt: skip
         title = board.get("displayName") or board["id"]
-        yield (
-            f"dashboard/{board['id']}",
-            title,
-            list(dict.fromkeys(reads)),
-            _place(board, folder, "dashboard"),
-            {},
-            None,
-        )
+        place = _place(board, folder, "dashboard")
+        yield _Asset(f"dashboard/{board['id']}", title, list(dict.fromkeys(reads)), place, {}, None)
 
 
 def _model_name(model: str) -> DatasetName:

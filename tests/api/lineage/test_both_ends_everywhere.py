@@ -10,7 +10,7 @@ import pytest
 from tests.api.lineage.test_both_ends import FIELDS, NAMES, below, random_events, send
 from tests.events import columns, dataset, facet, parent, run_event, schema
 from tests.fixtures.app import Client
-from tests.scale import full
+from tests.scale import full, suite_takes
 from typer.testing import CliRunner
 
 from headwater.cli.program import program
@@ -21,6 +21,8 @@ from headwater.mcp.tools import call
 TIMES = [None, "2026-01-06T12:00:00Z"]
 WAREHOUSE = "postgres://db:5432"
 SEEDS = range(full(200, 2))
+# Those that once failed are in the suite.
+COLUMN_SEEDS = suite_takes(range(200), [0, 1, 6])
 Pairs = set[tuple[str, str]]
 JOBS = [f"job{number}" for number in range(4)]
 
@@ -253,7 +255,7 @@ def column_paths(on: Asked, node: str, direction: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", COLUMN_SEEDS)
 def test_every_column_reaches_what_reaches_it_at_every_time(client: Client, seed: int) -> None:
     send(client, *every_kind(random.Random(seed)))
     for as_of in TIMES:

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from tests.events import columns, dataset, encoded, facet, run_event, schema
+from tests.events import columns, dataset, encoded, facet, parent, run_event, schema
 from tests.fixtures.app import Client
 from tests.scale import full
 
@@ -104,6 +104,45 @@ def test_a_deleted_edge_does_not_connect(client: Client, send: Send) -> None:
     reply = client._run(client._http.delete(path, params=edge))
     assert reply.status_code in {200, 204}, reply.text
     assert "/end" not in around(client, "dataset:file:/raw")
+
+
+@pytest.mark.parametrize("observed", [False, True], ids=["declared", "observed too"])
+def test_a_parent_keeps_a_declared_input_of_what_it_alone_writes(client: Client, send: Send, observed: bool) -> None:
+    """The job below it reads the same table and writes another: that edge does not stand for the parent's."""
+    out = dataset("/a", **schema("y"), **columns({"y": [("/e", "y", "DIRECT:IDENTITY")]}))
+    declared = run_event(None, 1, "above", ["/e"], [out], at="2026-01-01T00:00:00Z")
+    del declared["run"]
+    below = run_event("COMPLETE", 2, "below", ["/e"], ["/b"], at="2026-01-02T00:00:00Z", run_facets=parent(9, "above"))
+    failed = [run_event("FAIL", 3, "above", [], ["/a"], at="2026-01-03T00:00:00Z")] if observed else []
+    send(declared, below, *failed)
+    ends = {"from": "dataset:file:/e", "to": "dataset:file:/a"}
+    for as_of in (None, "2027-01-01T00:00:00Z"):
+        down = around(client, "dataset:file:/e", direction="downstream", as_of=as_of)
+        assert down == {"/e", "above", "/a", "below", "/b"}, as_of
+        assert around(client, "dataset:file:/a", direction="upstream", as_of=as_of) == {"/a", "above", "/e"}, as_of
+        for fields in ({}, {"from_field": "y", "to_field": "y"}):
+            there = client.get("/api/v2/paths", **ends, **fields, direction="downstream", as_of=as_of).json()
+            assert there["length"] == 2, (as_of, fields)
+    graph = client.get("/api/v1/lineage", nodeId="dataset:file:/e").json()["graph"]
+    edges = {(edge["origin"], edge["destination"]) for one in graph for edge in one["outEdges"]}
+    assert {("dataset:file:/e", "job:test:above"), ("job:test:above", "dataset:file:/a")} <= edges
+
+
+def test_a_declared_parent_yields_to_the_jobs_below_it_until_they_are_deleted(client: Client, send: Send) -> None:
+    declared = run_event(None, 1, "above", ["/e"], ["/a"], at="2026-01-01T00:00:00Z")
+    del declared["run"]
+    above = parent(9, "above")
+    send(
+        declared,
+        run_event("COMPLETE", 2, "one", ["/e"], ["/m"], at="2026-01-02T00:00:00Z", run_facets=above),
+        run_event("COMPLETE", 3, "two", ["/m"], ["/a"], at="2026-01-03T00:00:00Z", run_facets=above),
+    )
+    for as_of in (None, "2027-01-01T00:00:00Z"):
+        assert around(client, "dataset:file:/e", as_of=as_of) == {"/e", "one", "/m", "two", "/a"}, as_of
+    for job in ("one", "two"):
+        assert client._run(client._http.delete(f"/api/v1/namespaces/test/jobs/{job}")).status_code == 200
+    for as_of in (None, "2027-01-01T00:00:00Z"):
+        assert around(client, "dataset:file:/e", as_of=as_of) == {"/e", "above", "/a"}, as_of
 
 
 def test_runs_that_read_different_inputs_keep_their_edges(client: Client, send: Send) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from headwater.answer.lineage import inferred
 from headwater.answer.whatif.verdicts import BREAKS, CHANGES, NOTHING, ORDER, Edit, Verdict, judge
+from headwater.graph import explicit
 from headwater.model.lineage import ColumnEdge, Edge
 from headwater.store.database import Connection
 from headwater.store.lineage import edges as edge_store
@@ -109,6 +110,9 @@ class _Edges:
         self._connection, self._writes = connection, writes
         self._reads: dict[uuid.UUID, list[Edge]] = {}
         self._columns: dict[tuple[uuid.UUID, uuid.UUID], dict[uuid.UUID, list[ColumnEdge]]] = {}
+        # Jobs with explicit lineage, and what each reports once that is fetched.
+        self._explicit: set[uuid.UUID] = set()
+        self._sources: dict[uuid.UUID, explicit.ReportedSources] = {}
         # A narrow change ends soon: the first hop is asked alone.
         self._hops = 1
 
@@ -127,6 +131,13 @@ class _Edges:
 
     def columns(self, source: uuid.UUID, job: uuid.UUID, target: uuid.UUID) -> list[ColumnEdge]:
         return self._columns.get((job, target), {}).get(source, [])
+
+    def feeds(self, source: uuid.UUID, job: uuid.UUID, target: uuid.UUID) -> bool:
+        """Return whether the job makes the target of the source: by columns, else unless its explicit lineage says otherwise, or both are one."""
+        if self.columns(source, job, target):
+            return True
+        sources = self._sources.get(job)
+        return source != target and (sources is None or explicit.feeds(sources, job, source, target))
 
     async def _fetch(self, datasets: list[uuid.UUID], hops: int) -> bool:
         """Fetch so many hops at once; return False where that would be too much, and one hop was fetched."""
@@ -162,6 +173,8 @@ class _Edges:
         for edge in writes:
             self._writes.setdefault(edge.job, set()).add(edge.dataset)
             pairs.add((edge.job, edge.dataset))
+            if edge.explicit:
+                self._explicit.add(edge.job)
         return list({edge.dataset: None for edge in writes if edge.dataset not in self._reads})
 
     async def _add_columns(self, pairs: set[tuple[uuid.UUID, uuid.UUID]]) -> None:
@@ -170,6 +183,8 @@ class _Edges:
             self._columns[pair] = {}
         for column in await inferred.column_edges(self._connection, fresh, _NOW):
             self._columns[column.job, column.target].setdefault(column.source, []).append(column)
+        unread = self._explicit - self._sources.keys()
+        self._sources |= dict.fromkeys(unread, {}) | await edge_store.explicit_pairs(self._connection, unread, _NOW)
 
 
 class _Step:
@@ -269,7 +284,7 @@ class _Step:
         forms: dict[uuid.UUID, list[Edit]] = {}
         for edge in self._reads:
             for target in self._below.writes(edge.job):
-                if target == edge.dataset:
+                if not self._below.feeds(edge.dataset, edge.job, target):
                     continue
                 verdict = self._verdicts.get(edge.job, Verdict())
                 if verdict.is_view and verdict.severity == BREAKS and target not in self._found.gone:

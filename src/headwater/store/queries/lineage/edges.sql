@@ -40,8 +40,9 @@ left join jobs j on j.id = d.job_id
 group by c.node, d.dataset_id, d.job_id, d.direction
 having (bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)))
   and (not bool_and(d.declared) or not exists (
-  select 1 from jobs child join edges seen on seen.job_id = child.id
-  where child.parent_id = d.job_id and seen.dataset_id = d.dataset_id and seen.direction = d.direction and seen.first_at <= %(as_of)s))
+  select from jobs child join edges seen on seen.job_id = child.id
+  where child.parent_id = d.job_id and not child.hidden and seen.dataset_id = d.dataset_id and seen.direction = d.direction and seen.first_at <= %(as_of)s)
+  or not yields_to_children(d.job_id, d.direction, %(as_of)s))
 union all
 select m.node, x.job_id, x.direction, true, x.at, x.at, false, true, false, false
 from manual_edges((select array_agg(id) from member), null, %(as_of)s) x join member m on m.id = x.dataset_id where x.direction = %(direction)s
@@ -68,8 +69,9 @@ left join dataset_canonical c on c.dataset_id = d.dataset_id
 group by 1, d.dataset_id, 2, 3
 having (bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)))
   and (not bool_and(d.declared) or not exists (
-  select 1 from jobs child join edges seen on seen.job_id = child.id
-  where child.parent_id = d.job_id and seen.dataset_id = d.dataset_id and seen.direction = d.direction and seen.first_at <= %(as_of)s))
+  select from jobs child join edges seen on seen.job_id = child.id
+  where child.parent_id = d.job_id and not child.hidden and seen.dataset_id = d.dataset_id and seen.direction = d.direction and seen.first_at <= %(as_of)s)
+  or not yields_to_children(d.job_id, d.direction, %(as_of)s))
 union all
 select coalesce(c.canonical_id, x.dataset_id), x.job_id, x.direction, true, x.at, x.at, false, true, false, false
 from manual_edges(null, %(ids)b, %(as_of)s) x left join dataset_canonical c on c.dataset_id = x.dataset_id where x.direction = %(direction)s
