@@ -1,4 +1,4 @@
-"""What-if and correlation, asked from both ends: what a change hits has the change upstream, and an item's descendants have it as their ancestor."""
+"""Asks what-if and correlation from both ends: what a change hits has the change upstream, and what an item leads to has it as an ancestor."""
 
 import json
 import random

@@ -155,6 +155,22 @@ def test_runs_that_read_different_inputs_keep_their_edges(client: Client, send: 
     assert {one["intermittent"] for one in edges if one["source"].startswith("dataset:file:/region")} == {True}
 
 
+def test_columns_that_come_and_go_do_not_bring_back_an_input_that_ended(client: Client, send: Send) -> None:
+    """The set with /d alone comes and goes, while five of six runs read /d, and the newest does not: that edge has ended."""
+    read = [["/d"], ["/d", "/b"], ["/d", "/b"], ["/d", "/b"], ["/d"], ["/b"]]
+    found = []
+    for n, names in enumerate(read, 1):
+        out = dataset("/c", **schema("x"), **columns({"x": [(name, "y", "DIRECT:IDENTITY") for name in names]}))
+        found.append(run_event("COMPLETE", n, "often", names, [out], at=f"2026-01-{n:02}T00:00:00Z"))
+    send(*found)
+    for as_of in (None, "2027-01-01T00:00:00Z"):
+        answer = client.get("/api/v2/lineage", node="dataset:file:/c", columns="true", as_of=as_of).json()
+        assert {one["source"] for one in answer["edges"]} == {"dataset:file:/b", "job:test:often"}, as_of
+        assert {one["source"] for one in answer["column_edges"]} == {"dataset:file:/b"}, as_of
+    graph = client.get("/api/v1/column-lineage", nodeId="datasetField:file:/c:x").json()["graph"]
+    assert {one["id"] for one in graph} == {"datasetField:file:/c:x", "datasetField:file:/b:y"}
+
+
 @pytest.mark.parametrize(
     "facets",
     [{"columnLineage": facet(fields=[1])}, {"columnLineage": 7}, {"schema": facet(fields="x")}, {"symlinks": facet(identifiers={})}],

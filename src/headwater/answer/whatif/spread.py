@@ -184,7 +184,8 @@ class _Edges:
         for column in await inferred.column_edges(self._connection, fresh, _NOW):
             self._columns[column.job, column.target].setdefault(column.source, []).append(column)
         unread = self._explicit - self._sources.keys()
-        self._sources |= dict.fromkeys(unread, {}) | await edge_store.explicit_pairs(self._connection, unread, _NOW)
+        found = await edge_store.explicit_pairs(self._connection, unread, _NOW)
+        self._sources |= {job: found.get(job, {}) for job in unread}
 
 
 class _Step:

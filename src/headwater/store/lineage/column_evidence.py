@@ -9,7 +9,7 @@ from headwater.model.lineage import ColumnEdge, Transformation
 from headwater.store import sqlfile
 from headwater.store.database import Connection
 from headwater.store.lineage import column_sets, names
-from headwater.store.lineage.edges import Moment
+from headwater.store.lineage.edges import Moment, reads_behind
 
 
 class FieldSet(msgspec.Struct, frozen=True):
@@ -62,10 +62,15 @@ async def load(connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.U
     canonical = await names.canonical(
         connection, {row[1] for row in rows} | {source for one in made.values() for source in one.sources}
     )
+    reads = await reads_behind(connection, rows, {}, moment)
     found: dict[uuid.UUID, dict[uuid.UUID, FieldSet]] = {}
-    for job, target, set_id, _origin in rows:
+    for job, target, set_id, _origin, is_fresh in rows:
         # A dataset that declares lineage from itself: no job is there to read it.
         one = _without(made[set_id], target) if job == target else made[set_id]
+        if not is_fresh:
+            for source in one.sources:
+                if (job, canonical.get(source, source)) not in reads:
+                    one = _without(one, source)
         found.setdefault(canonical.get(target) or target, {})[set_id] = one
     return Evidence({target: list(sets.values()) for target, sets in found.items()}, canonical)
 

@@ -3,7 +3,7 @@
 import datetime as dt
 import uuid
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -152,10 +152,11 @@ async def reported_columns(
     settled = await _settled(connection, sources, (row[1] for row in rows))
     found: dict[object, ColumnEdge] = {}
     # A set has each edge once. Where a pair has one set and no name stands for another, there is nothing to compare: a key costs more than an edge.
-    sets_of = Counter((job, told_target) for job, told_target, _, _ in rows)
+    sets_of = Counter((job, told_target) for job, told_target, *_ in rows)
+    reads = await reads_behind(connection, rows, foreign, moment)
     fields: dict[tuple[uuid.UUID, uuid.UUID], set[str]] = {}
     explicit = set()
-    for job, told_target, set_id, origin in rows:
+    for job, told_target, set_id, origin, is_fresh in rows:
         target = settled.get(told_target) or told_target
         through = foreign.get((job, told_target))
         if origin == Origin.EXPLICIT and through is None:
@@ -169,18 +170,34 @@ async def reported_columns(
                 # A dataset that declares lineage from itself: no job is there to read it.
                 continue
             if alone:
+                if not is_fresh and (job, source) not in reads:
+                    continue
                 found[len(found)] = ColumnEdge(
                     job, target, edge.target_field, source, edge.source_field, from_, edge.transformation
                 )
                 continue
             # Of another's report, a job has what feeds the job itself, and what the job is named to feed.
             for via in (job,) if through is None else [one for one in through if one in {target, source}]:
+                if not is_fresh and (via, source) not in reads:
+                    continue
                 key = (via, target, edge.target_field, source, edge.source_field, edge.transformation)
                 if key not in found or found[key].origin > origin:
                     found[key] = ColumnEdge(
                         via, target, edge.target_field, source, edge.source_field, from_, edge.transformation
                     )
     return ReportedColumns(list(found.values()), fields, explicit)
+
+
+async def reads_behind(
+    connection: Connection,
+    rows: Iterable[tuple[uuid.UUID, uuid.UUID, uuid.UUID, int, bool]],
+    foreign: Mapping[tuple[uuid.UUID, uuid.UUID], Collection[uuid.UUID]],
+    moment: Moment,
+) -> set[tuple[uuid.UUID, uuid.UUID]]:
+    """Return what jobs read, as (job, dataset), of those whose sets of column edges come and go: a set may come back with a source that has ended."""
+    doubted = {via for job, target, *_, is_fresh in rows if not is_fresh for via in foreign.get((job, target), (job,))}
+    edges = await at_jobs(connection, doubted, "in", moment) if doubted else []
+    return {(edge.job, edge.dataset) for edge in edges}
 
 
 async def _foreign_pairs(

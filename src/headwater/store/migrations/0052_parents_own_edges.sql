@@ -1,5 +1,5 @@
 -- A declared edge of a job gives way to the same edge of a job below it only where nothing is lost with it.
--- Whether a job's declared edge in this direction, which a job below it has too, is left to that one at a time: the job has no observed edge of its own, and,
+-- Returns whether a job's declared edge in this direction, which a job below it has too, is left to that one at a time: the job has no observed edge of its own, and,
 -- for an input, no output that it alone has. Otherwise what the edge leads to through this job would be lost (docs/decisions/067). For the present the view
 -- `live_edges` asks the same by the flags of `edges`.
 create function yields_to_children(job uuid, side text, as_of timestamptz) returns boolean

@@ -83,7 +83,8 @@ select node, job_id, direction, bool_and(declared), min(first_at), max(last_at),
 from told where not exists (select from jobs o where o.id = told.job_id and o.hidden) group by 1, 2, 3 order by 1, 2
 
 -- name: live_column_sets :many
--- Sets of column edges these jobs report for these targets now; for each report and target the evidence of highest precedence.
+-- Sets of column edges these jobs report for these targets now; for each report and target the evidence of highest precedence. The last column: false where
+-- the set only comes and goes, so that some of its sources may have ended.
 with told as (
   select a.job_id, a.target_id, c.set_id, c.origin, c.report_id = d.report_id or c.at >= coalesce(j.settled_at, '-infinity') as fresh,
          array_position(j.settled, c.report_id) as place, cardinality(j.settled) as settled,
@@ -100,7 +101,7 @@ with told as (
     where b.job_id = a.job_id and b.target_id = a.target_id and b.report_id = any(j.settled || d.report_id)) c
   where c.report_id = d.report_id or not exists (select from reports r where r.job_id = a.job_id and r.report_id = c.report_id and r.declaration)
 )
-select job_id, target_id, set_id, origin from told where precedence = 1 group by job_id, target_id, set_id, origin
+select job_id, target_id, set_id, origin, bool_or(fresh) from told where precedence = 1 group by job_id, target_id, set_id, origin
 having bool_or(fresh) or intermittent(count(distinct place), min(place), max(place), max(settled))
 
 -- name: past_column_sets :many
@@ -113,7 +114,7 @@ with live as (
   from live l join report_columns c on c.job_id = l.job_id and c.report_id = l.report_id
   where (c.job_id, c.target_id) in (select * from unnest(%(jobs)b::uuid[], %(targets)b::uuid[]))
 )
-select job_id, target_id, set_id, origin from told where precedence = 1 group by job_id, target_id, set_id, origin
+select job_id, target_id, set_id, origin, bool_or(fresh) from told where precedence = 1 group by job_id, target_id, set_id, origin
 having bool_or(fresh) or intermittent(count(distinct place), min(place), max(place), max(settled))
 
 -- name: column_sets :many
@@ -139,7 +140,7 @@ select id, parent_id from jobs where parent_id = any(%(ids)b) order by namespace
 
 -- name: manual_column_sets :many
 -- Sets of column edges that people had drawn at a time, of these jobs for these targets.
-select x.job_id, case x.direction when 'out' then x.dataset_id else x.job_id end as target_id, x.set_id, 4
+select x.job_id, case x.direction when 'out' then x.dataset_id else x.job_id end as target_id, x.set_id, 4, true
 from manual_edges(null, (select array_agg(distinct j) from unnest(%(jobs)b::uuid[]) j), %(as_of)s) x
 where x.set_id is not null
   and (x.job_id, case x.direction when 'out' then x.dataset_id else x.job_id end) in (select * from unnest(%(jobs)b::uuid[], %(targets)b::uuid[]))
