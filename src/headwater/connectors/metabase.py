@@ -115,14 +115,15 @@ class _Source:
         ]  # fmt: skip
 
     def reads(self, card: Mapping[str, Any]) -> tuple[list[DatasetName], str | None]:
-        """Return what a question reads, and its SQL if it has any."""
+        """Return what a question reads, and its SQL, if it has any, with a value for each variable: so its columns can be read too."""
         query = card.get("dataset_query") or {}
         database = self._databases.get(int(query.get("database") or card.get("database_id") or 0))
         native = (query.get("native") or {}).get("query")
         if isinstance(native, str):
+            sql = _without_tags(native)
             if database is None or database.namespace is None:
-                return [], native
-            return tables_of_sql(_without_tags(native), database.dialect, database.namespace, database.database), native
+                return [], sql
+            return tables_of_sql(sql, database.dialect, database.namespace, database.database), sql
         return [name for one in _sources(query.get("query") or {}) if (name := self._source(one)) is not None], None
 
     def _source(self, one: int | str) -> DatasetName | None:

@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.events import encoded
 from tests.fixtures.app import Client
+from tests.recorded import recorded
+from tests.unit.connectors.test_connector_modules import pull
 
 ROOT = Path(__file__).parents[3]
 CASES = ROOT / "tests/cases/coverage"
@@ -21,6 +24,7 @@ def read_projects() -> list[dict[str, Any]]:
 
 
 PROJECTS = read_projects()
+TOOLS: list[dict[str, Any]] = yaml.safe_load((CASES / "bi.yaml").read_text(encoding="utf-8"))
 PAGE = ROOT / "docs/explanation/coverage.md"
 
 
@@ -36,7 +40,8 @@ class Found:
     """Edges of a project as answers about one end tell them. Names are without namespace and prefix."""
 
     def __init__(self, client: Client, project: dict[str, Any], direction: str) -> None:
-        self._start = f"dataset:{project['namespace']}:{project['prefix']}"
+        # Those of several namespaces have them in their names.
+        self._start = f"dataset:{project['namespace']}:{project['prefix']}" if "namespace" in project else "dataset:"
         names = {end for edge in project["tables"] for end in edge.split(" -> ")}
         unlisted = set(project.get("unlisted", ()))
         self.tables: set[str] = set()
@@ -83,12 +88,27 @@ def row(project: dict[str, Any], up: Found, down: Found) -> str:
     return f"| {project['project']} | {project['told_by']} | {counted('tables')} | {counted('columns')} |"
 
 
-@pytest.mark.parametrize("project", PROJECTS, ids=[Path(one["events"]).stem for one in PROJECTS])
-def test_the_edges_that_a_project_has_are_found_from_both_ends(client: Client, project: dict[str, Any]) -> None:
-    send(client, project)
+def check_edges(client: Client, project: dict[str, Any]) -> None:
+    """Compare what is found from both ends with the project's row of the page."""
     up, down = Found(client, project, "upstream"), Found(client, project, "downstream")
     assert (up.tables, up.columns) == (down.tables, down.columns)
     made = row(project, up, down)
     missing = sorted({*project["tables"], *project["columns"]} - {*up.tables, *up.columns})
     beside = sorted({*up.tables, *up.columns} - {*project["tables"], *project["columns"]})
     assert made in PAGE.read_text(encoding="utf-8"), f"{made}\nmissing: {missing}\nbeside: {beside}"
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=[Path(one["events"]).stem for one in PROJECTS])
+def test_the_edges_that_a_project_has_are_found_from_both_ends(client: Client, project: dict[str, Any]) -> None:
+    send(client, project)
+    check_edges(client, project)
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=[one["connector"] for one in TOOLS])
+def test_the_edges_that_a_bi_tool_has_are_found_from_both_ends(client: Client, tool: dict[str, Any]) -> None:
+    with recorded(tool["connector"]) as system:
+        settings = {name: text.replace("ADDRESS", system.url) for name, text in tool["settings"].items()}
+        events, _ = pull(tool["connector"], settings)
+    reply = client.post("/api/v1/lineage/batch", encoded(events))
+    assert reply.json()["status"] == "success", reply.text
+    check_edges(client, tool)
