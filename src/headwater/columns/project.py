@@ -76,6 +76,11 @@ class Project:
         self.cycles: list[tuple[str, ...]] = []
         """Places of texts of which each reads what another creates; they were read in the order given. Of the last analysis."""
         self._parsed: dict[str, _Parsed] = {}
+        self._of_another: dict[tuple[object, ...], _Parsed] = {}
+
+    def share_parsed(self, other: "Project") -> None:
+        """Take the texts that another project has parsed, wherever they lie. Both must have the same dialect, catalog and sessions."""
+        self._of_another = {_built(one.text): one for one in other._parsed.values()}
 
     def analyse(self, texts: Sequence[Text], advance: Callable[[], None] = lambda: None) -> Iterator[AnalysedText]:
         """Yield every text, each after those that create what it reads. `advance` is called for each text that was parsed.
@@ -87,7 +92,10 @@ class Project:
             if text.place in parsed:
                 raise ValueError(f"two texts are called {text.place}")
             before = self._parsed.get(text.place)
-            parsed[text.place] = before if before is not None and before.text == text else self._parse(text)
+            if before is None or before.text != text:
+                shared = self._of_another.get(_built(text))
+                before = msgspec.structs.replace(shared, text=text) if shared is not None else self._parse(text)
+            parsed[text.place] = before
             advance()
         self._parsed = parsed
         every = list(parsed.values())
@@ -129,6 +137,11 @@ class Project:
             [name for name in creates if table_key(name) not in own],
             [name for name in reads if table_key(name) not in own],
         )
+
+
+def _built(text: Text) -> tuple[object, ...]:
+    """Return all of a text that its statements are made of."""
+    return text.text, text.target, text.view
 
 
 def _put_target(statements: list[Statement], text: Text, target: TableName) -> list[Statement]:

@@ -14,6 +14,7 @@ from headwater.answer.whatif.returning import ReturnedUse, find_returned_use
 from headwater.answer.whatif.types import class_of
 from headwater.cli.review.column_types import KnownTypes, Types
 from headwater.cli.review.edits import Effect, edit_of, edit_of_seed
+from headwater.cli.review.effects import Effects
 from headwater.cli.review.enriching import KeyedTables
 from headwater.cli.review.rewrites import Rewrites
 from headwater.cli.review.texts import (
@@ -97,7 +98,7 @@ class _Comparison:
         self, old: dict[str, AnalysedText], new: dict[str, AnalysedText], dialect: str, types: KnownTypes
     ) -> None:
         self.old, self.new, self.dialect, self.types = old, new, dialect, types
-        self.effects: dict[TableName, Effect] = {}
+        self.effects = Effects()
         self.changes: list[Changed] = []
         self.affected: list[Affected] = []
         self.same: list[str] = []
@@ -357,12 +358,7 @@ class _Comparison:
         return effect.wider.get(one.field.split(".")[0].lower(), "") if effect is not None else ""
 
     def effect(self, table: TableName) -> Effect | None:
-        """Return what a table met, by its name or by the only one that ends in it."""
-        key = table_key(table)
-        if key in self.effects:
-            return self.effects[key]
-        fitting = [effect for other, effect in self.effects.items() if fits(key, other)]
-        return fitting[0] if len(fitting) == 1 else None
+        return self.effects.find(table_key(table))
 
     def flow(self, flow: Flow, found: Effect) -> None:
         for one in flow.rows:

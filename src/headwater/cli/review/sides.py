@@ -56,6 +56,7 @@ def compare_with(
             )
         base_side, head_side = sides
         before = [_renamed(one, shown) for one in base_side.analysed()]
+        head_side.share_parsed(base_side)
     after = [_placed(one, one.text.place) for one in head_side.analysed()]
     of_base = [_shown_problem(one, shown) for one in base_side.problems]
     problems = [*(one for one in of_base if one not in head_side.problems), *head_side.problems]
@@ -91,6 +92,10 @@ class _Side:
 
     def analysed(self) -> list[AnalysedText]:
         return list(self._reading.analysed()) if self._reading else []
+
+    def share_parsed(self, other: _Side) -> None:
+        if self._reading is not None and other._reading is not None:
+            self._reading.share_parsed(other._reading)
 
     @property
     def problems(self) -> list[str]:

@@ -58,6 +58,16 @@ class Reading:
             analyse(views, self.dialect, self._catalog, created)
             self._created = created
 
+    def share_parsed(self, other: Reading) -> None:
+        """Take the texts that another reading has parsed, if both read them in the same way."""
+        is_same = self.dialect == other.dialect and self._tables == other._tables and not self.options.through_views
+        if is_same and not other.options.through_views and self._defaults == other._defaults:
+            self._project.share_parsed(other._project)
+
+    @property
+    def _defaults(self) -> tuple[str, str, Conventions]:
+        return self._database, self._schema, self._conventions
+
     def read_again(self, paths: list[str]) -> None:
         """Read the files again; texts that stayed as they were are not parsed again, if the schemas stayed too."""
         before = self._catalog.version
@@ -75,6 +85,7 @@ class Reading:
         tables = _tables(self.dialect, options.schemas)
         for project in self.dbt:
             tables = {**project.tables, **tables}
+        self._tables = tables
         self._catalog = Catalog(tables, self.dialect)
         self.types = {name: columns for name, columns in tables.items() if isinstance(columns, dict)}
         """Types of columns by table, where a schema or dbt's catalog.json lists them."""
