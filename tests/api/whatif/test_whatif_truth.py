@@ -86,7 +86,7 @@ class World:
             return f"error: {error}"
 
 
-@pytest.fixture(scope="module", params=["shop", "forms", "objects", "parts"])
+@pytest.fixture(scope="module", params=["shop", "forms", "objects", "parts", "kinds"])
 def world(postgres: Any, request: pytest.FixtureRequest) -> Iterator[World]:
     case = yaml.safe_load((CASES / f"{request.param}.yaml").read_text(encoding="utf-8"))
     with psycopg.connect(postgres.url, autocommit=True) as connection:
