@@ -38,6 +38,9 @@ _DIALECTS = {
     "vertica": "postgres",
 }
 _SNAPSHOT_COLUMNS = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to")
+_SNAPSHOT_START, _SNAPSHOT_END = " from (", "\n) as dbt_snapshot"
+SNAPSHOT_COLUMNS = len(_SNAPSHOT_COLUMNS)
+"""The number of columns that dbt adds to the query of a snapshot."""
 
 
 class Dependent(msgspec.Struct, frozen=True):
@@ -334,6 +337,15 @@ def view_of(config: Node) -> Literal["", "view", "materialized", "ephemeral"]:
     return _VIEWS.get(str(config.get("materialized")), "")
 
 
+def snapshot_queries(old: str, new: str) -> tuple[str, str] | None:
+    """Return the queries of two texts that `versioned` made with the same columns; None for others."""
+    before, _, first = old.partition(_SNAPSHOT_START)
+    now, _, second = new.partition(_SNAPSHOT_START)
+    if before != now or not first.endswith(_SNAPSHOT_END) or not second.endswith(_SNAPSHOT_END):
+        return None
+    return first.removesuffix(_SNAPSHOT_END), second.removesuffix(_SNAPSHOT_END)
+
+
 def versioned(text: str, config: Node) -> str:
     """Return the query of a snapshot with the columns that dbt adds to it; every line stays in its place."""
     keys = config.get("unique_key") or []
@@ -345,4 +357,4 @@ def versioned(text: str, config: Node) -> str:
     id_ = f"concat({', '.join([*unique, when])})"
     ends = f"nullif({when}, {when})"
     added = f"{id_} as {scd}, {when} as {updated}, {when} as {valid_from}, {ends} as {valid_to}"
-    return f"select *, {added} from ({text.rstrip().rstrip(';')}\n) as dbt_snapshot"  # noqa: S608 - it is read, never run
+    return f"select *, {added}{_SNAPSHOT_START}{text.rstrip().rstrip(';')}{_SNAPSHOT_END}"

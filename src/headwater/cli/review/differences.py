@@ -180,7 +180,7 @@ class _Comparison:
             self.note(statement, new.text.place, effect, edited=differs, is_new=old is None)
         if new.text.target is not None and not new.statements and differs and old is not None:
             key, (effect, reason) = table_key(new.text.target), edit_of_seed(old.text, new.text)
-            if effect:
+            if effect or old.text.columns != new.text.columns:
                 self.effects[key] = effect
                 shown = [] if effect.whole else sorted(effect.columns)
                 self.affected.append(Affected(new.text.place, 1, name(key), CHANGES, reason, shown, True, True, []))

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 import msgspec
 
 from headwater.answer.whatif.types import class_of
+from headwater.capture.dbt.project import SNAPSHOT_COLUMNS, snapshot_queries
 from headwater.cli.review.column_types import KnownTypes, cast_of, is_rescaled, shows_alike
 from headwater.cli.review.enriching import KeyedTables, columns_of
 from headwater.cli.review.texts import changed_values, retyped_columns
 from headwater.columns.project import AnalysedText, Text
 from headwater.columns.result import Flow, TableName
 from headwater.columns.shape.words import SelectList, Word, cast_types, select_list, words
+
+RENAMED = "its columns have other names"
 
 
 class Effect(msgspec.Struct):
@@ -36,6 +39,8 @@ class Effect(msgspec.Struct):
 def edit_of(old: AnalysedText, new: AnalysedText, dialect: str, types: KnownTypes, keyed: KeyedTables) -> Effect:
     """Return what an edit changes in its own result: these columns if it is in the SELECT list, or in left joins by a unique key; else all rows."""
     flows = [[flow for statement in one.statements for flow in statement.flows] for one in (old, new)]
+    if (queries := snapshot_queries(old.text.text, new.text.text)) is not None:
+        return _edit_of_snapshot(queries, flows, dialect, types)
     found = _edit_of((old.text.text, new.text.text), flows, set(), dialect, types)
     if not found.whole:
         return found
@@ -48,12 +53,22 @@ def edit_of(old: AnalysedText, new: AnalysedText, dialect: str, types: KnownType
     return _edit_of((before.text, now.text), flows, joined, dialect, types) if joined else found
 
 
+def _edit_of_snapshot(
+    queries: tuple[str, str], flows: Sequence[Sequence[Flow]], dialect: str, types: KnownTypes
+) -> Effect:
+    """Compare the queries of a snapshot: a column more or fewer changes no rows; another value of one may make new ones."""
+    own = [[msgspec.structs.replace(flow, columns=flow.columns[:-SNAPSHOT_COLUMNS]) for flow in some] for some in flows]
+    found = _edit_of(queries, own, set(), dialect, types)
+    before, now = ({one.name.lower() for flow in some for one in flow.columns} for some in own)
+    return found if not found.whole and not found.wider and found.columns.keys() <= before ^ now else Effect(whole=True)
+
+
 def edit_of_seed(old: Text, new: Text) -> tuple[Effect, str]:
     """Return what an edit changes in a seed, with the reason in words."""
     changed, retyped = changed_values(old, new), retyped_columns(old, new)
     if changed is None:
         return Effect(whole=True, columns=retyped), "its rows may be other ones"
-    reason = "columns hold other values" if changed else "columns get another type"
+    reason = "columns hold other values" if changed else "columns get another type" if retyped else RENAMED
     return Effect(columns=dict.fromkeys(sorted(changed), "") | retyped), reason
 
 

@@ -208,7 +208,7 @@ def _merge_source(
     where: exp.Where | None,
 ) -> None:
     name = alias.name
-    uses = _uses(select, source, name, columns) if columns is not None else []
+    uses = _uses(select, name, columns) if columns is not None else []
     if uses is None:
         return
     conditions = [where.this] if where is not None else []
@@ -227,12 +227,13 @@ def _merge_source(
         select.where(*conditions, copy=False)
 
 
-def _uses(select: exp.Select, source: exp.Expression, name: str, columns: Mapping[str, Any]) -> list[exp.Column] | None:
+def _uses(select: exp.Select, name: str, columns: Mapping[str, Any]) -> list[exp.Column] | None:
     """Return the columns of a SELECT that are those of a source; None where that cannot be said of each."""
     is_alone = not select.args.get("joins") and not select.args.get("laterals")
     if any(one.args.get("using") or one.method for one in select.args.get("joins") or ()):
         return None
-    inside = {id(node) for node in source.walk()}
+    # A subquery of FROM sees nothing of those beside it.
+    inside = {id(node) for one, _ in _sources(select) if isinstance(one, exp.Subquery) for node in one.walk()}
     aliases = {one.alias for one in select.expressions}
     found = []
     for node in select.walk():
