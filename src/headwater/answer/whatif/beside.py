@@ -14,6 +14,7 @@ _ACTIONS: Final = (
     (r"add (?:constraint|primary|unique|foreign|check|exclude)\b", "add constraint"),
     (r"set not null\b", "set not null"),
     (r"drop (?:constraint|primary|unique)\b", "drop constraint"),
+    (r"rename constraint\b", "rename constraint"),
     (r"drop default\b|drop identity\b", "drop default"),
     (r"set generated\b|add generated\b", "identity"),
     (r"drop expression\b|set default\b", "set default"),

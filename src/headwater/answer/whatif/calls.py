@@ -10,7 +10,7 @@ from headwater.answer.lineage import find, inferred
 from headwater.answer.whatif import routines
 from headwater.answer.whatif.changes import Unjudged
 from headwater.answer.whatif.spread import Spread
-from headwater.answer.whatif.verdicts import BREAKS, CHANGES, ORDER, Edit, Verdict
+from headwater.answer.whatif.verdicts import BREAKS, CHANGES, CHECKED_DEFAULT, ORDER, Edit, Verdict
 from headwater.store import search
 from headwater.store.database import Connection, Database
 from headwater.store.history import facets as facet_store
@@ -21,6 +21,8 @@ from headwater.store.lineage.nodes import NodeRow
 _MOST: Final = 500
 _MOST_ROUTINES: Final = 100
 _NOW: Final = Moment()
+_REFUSING: Final = frozenset({"add constraint", "set not null", "create rule", "create trigger"})
+"""Rules that may refuse what a statement writes into their table."""
 
 
 class Around(msgspec.Struct):
@@ -40,6 +42,42 @@ class Around(msgspec.Struct):
             for column, expression in made.items()
             if routines.names_column(expression, edit.column)
         ]
+
+    def beside(self, table: NodeRow, edits: Iterable[Edit]) -> list[Edit]:
+        """Return the edits with what hangs on their columns: policies go with a column, and a CHECK may refuse a default."""
+        found = []
+        for edit in edits:
+            if (edit.action, edit.to) == ("rule", "set default") and self._is_checked(table, edit.column):
+                found.append(msgspec.structs.replace(edit, to=CHECKED_DEFAULT))
+                continue
+            found.append(edit)
+            if edit.action == "drop_column" and any(
+                routines.is_policy_of(text, table.name, edit.column) for text in self.texts.values()
+            ):
+                found.append(Edit("rule", "", "policy", replaced=edit.replaced))
+        return found
+
+    def _is_checked(self, table: NodeRow, column: str) -> bool:
+        return any(routines.is_checked(text, table.name, column) for text in self.texts.values())
+
+    def owned(self, table: NodeRow, edits: Iterable[Edit]) -> list[str]:
+        """Return the sequences that go with the table or its columns."""
+        gone = {edit.column.lower() for edit in edits if edit.action in {"drop_column", "drop_table"}}
+        pairs = [one for text in self.texts.values() if (one := routines.owned_sequence(text)) is not None]
+        return [
+            sequence
+            for sequence, owner, column in pairs
+            if routines.same_name(owner, table.name) and ("" in gone or column.lower() in gone)
+        ]
+
+    def published(self, table: NodeRow, edits: Iterable[Edit]) -> list[Unjudged]:
+        """Return what is not known where a published table loses a column, which may be of its key."""
+        if not any(edit.action == "drop_column" for edit in edits):
+            return []
+        if not any(routines.is_published(text, table.name) for text in self.texts.values()):
+            return []
+        reason = "it is published: without its key as replica identity PostgreSQL refuses UPDATE and DELETE"
+        return [Unjudged(table.name, reason)]
 
     def relatives(self, table: NodeRow) -> tuple[list[str], list[str]]:
         """Return the tables that are parts of this one, partitions and heirs, and those that it is a part of."""
@@ -65,7 +103,7 @@ class Around(msgspec.Struct):
 async def load_around(connection: Connection, tables: Iterable[NodeRow]) -> Around:
     """Fetch the texts that name one of the tables and make triggers, generated columns, partitions or heirs, and those of the triggers' functions."""
     lasts = {table.name.rpartition(".")[2] for table in tables}
-    words = ("trigger", "generated", "partition", "inherits")
+    words = ("trigger", "generated", "partition", "inherits", "check", "policy", "owned", "publication")
     asked = [f"{last} {word}" for last in sorted(lasts) for word in words]
     texts = await _texts(connection, await search.of_sql(connection, asked, _MOST))
     run = {one.function.rpartition(".")[2] for text in texts.values() for one in routines.triggers(text)}
@@ -122,6 +160,7 @@ async def _fire(
             continue
         table = (await find.node_row(connection, resolution.match.id)).id
         writers = {edge.job for edge in await edge_store.at_datasets(connection, [table], "out", _NOW)}
+        writers |= await _writers_by_views(connection, [table])
         for job, text in (await _texts(connection, writers)).items():
             if routines.fires(trigger, text) and not routines.routine_names(text):
                 _note(
@@ -129,6 +168,32 @@ async def _fire(
                     job,
                     Verdict(severity, f"it fires {trigger.name}, which runs {trigger.function}", ("*",), certain=False),
                 )
+
+
+async def follow_views(connection: Connection, reached: Spread, edits: Mapping[uuid.UUID, Iterable[Edit]]) -> None:
+    """Add the statements that write a table by way of a view of it, where a rule of the table may refuse what they write."""
+    rules = {
+        id_: [edit for edit in some if edit.action == "rule" and edit.to in _REFUSING] for id_, some in edits.items()
+    }
+    for id_, some in rules.items():
+        if not some:
+            continue
+        for job, text in (await _texts(connection, await _writers_by_views(connection, [id_]))).items():
+            if not routines.routine_names(text):
+                reason = f"it writes the table by way of a view ({some[0].to})"
+                _note(reached, job, Verdict(BREAKS, reason, ("*",), certain=False))
+
+
+async def _writers_by_views(connection: Connection, tables: Iterable[uuid.UUID]) -> set[uuid.UUID]:
+    """Return the jobs that write views over these tables, at any depth, without those that make the views."""
+    waiting, views, makers = set(tables), set[uuid.UUID](), set[uuid.UUID]()
+    while waiting:
+        readers = {edge.job for edge in await edge_store.at_datasets(connection, waiting, "in", _NOW)} - makers
+        made = {job for job, text in (await _texts(connection, readers)).items() if routines.makes_view(text)}
+        makers |= made
+        waiting = {edge.dataset for edge in await edge_store.at_jobs(connection, made, "out", _NOW)} - views
+        views |= waiting
+    return {edge.job for edge in await edge_store.at_datasets(connection, views, "out", _NOW)} - makers
 
 
 def _note(reached: Spread, job: uuid.UUID, verdict: Verdict) -> None:

@@ -31,6 +31,17 @@ _TABLE: Final = re.compile(
     re.IGNORECASE,
 )
 _PARENTS: Final = re.compile(rf"\bpartition\s+of\s+{_NAME}|\binherits\s*\(\s*([^()]*)\)", re.IGNORECASE)
+_CHECK: Final = re.compile(r"\bcheck\s*\(", re.IGNORECASE)
+_OWNED: Final = re.compile(
+    rf"^\s*alter\s+sequence\s+(?:if\s+exists\s+)?{_NAME}.*?\bowned\s+by\s+{_NAME}", re.IGNORECASE | re.DOTALL
+)
+_POLICY: Final = re.compile(rf"^\s*create\s+policy\s+{_NAME}\s+on\s+{_NAME}(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_PUBLICATION: Final = re.compile(
+    r"^\s*(?:create|alter)\s+publication\b.*?\btable\s+(?:only\s+)?(?P<tables>.*)", re.IGNORECASE | re.DOTALL
+)
+_VIEW: Final = re.compile(
+    r"^\s*create\s+(?:or\s+replace\s+)?(?:temp(?:orary)?\s+)?(?:recursive\s+)?view\b", re.IGNORECASE
+)
 _EVENTS: Final = {
     "insert": ("insert", "merge", "copy"),
     "update": ("update", "merge"),
@@ -105,6 +116,40 @@ def parents_of(text: str) -> tuple[str, list[str]]:
     made = _TABLE.match(text)
     names = [name for found in _PARENTS.finditer(text) for name in (found[1] or found[2]).split(",")] if made else []
     return (_folded(made[1]) if made and names else "", [_folded(name.strip()) for name in names])
+
+
+def owned_sequence(text: str) -> tuple[str, str, str] | None:
+    """Return the sequence that a text gives an owner, and the table and the column that own it; None for another text."""
+    found = _OWNED.match(_COMMENT.sub(" ", text))
+    table, _, column = _folded(found[2]).rpartition(".") if found else ("", "", "")
+    return (_folded(found[1]), table, column) if found and table else None
+
+
+def is_policy_of(text: str, table: str, column: str) -> bool:
+    """Return whether a text makes a row policy of the table that names the column."""
+    found = _POLICY.match(_COMMENT.sub(" ", text))
+    return found is not None and same_name(_folded(found[2]), table) and names_column(found["rest"], column)
+
+
+def is_published(text: str, table: str) -> bool:
+    """Return whether a text publishes the table."""
+    found = _PUBLICATION.match(_COMMENT.sub(" ", text))
+    return found is not None and any(
+        same_name(_folded(one), table) for one in re.split(r",|\s(?=where|with)", found["tables"])
+    )
+
+
+def is_checked(text: str, table: str, column: str) -> bool:
+    """Return whether a text makes or alters the table with a CHECK that names the column."""
+    text = _COMMENT.sub(" ", text)
+    named = _TABLE.match(text)
+    if named is None or not same_name(_folded(named[1]), table):
+        return False
+    return any(names_column(_parenthesis(text, found.end()), column) for found in _CHECK.finditer(text))
+
+
+def makes_view(text: str) -> bool:
+    return _VIEW.match(_COMMENT.sub(" ", text)) is not None
 
 
 def names_column(expression: str, column: str) -> bool:

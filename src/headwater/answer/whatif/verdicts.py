@@ -23,6 +23,9 @@ _BY_NUMBER: Final = frozenset({"postgres", "redshift", "materialize", "risingwav
 _IDENTITY: Final = 1
 # `TABLE t` is `SELECT * FROM t`.
 _TABLE_QUERY: Final = re.compile(r"\btable\s+[\w\"]", re.IGNORECASE)
+_BY_CONSTRAINT: Final = re.compile(r"\bon\s+conflict\s+on\s+constraint\b", re.IGNORECASE)
+CHECKED_DEFAULT: Final = "set default, which a CHECK names"
+"""A default that a constraint of its table may refuse."""
 _RECURSIVE: Final = re.compile(r"\brecursive\b", re.IGNORECASE)
 _SET_OPERATION: Final = re.compile(r"\b(?:union|intersect|except|minus)\b", re.IGNORECASE)
 
@@ -175,14 +178,16 @@ class _Reading:
             severity, reason = CHANGES, "the table gets or loses rows"
         elif edit.to == "drop constraint" and self._needs_key(reads=reads, writes=writes):
             severity, reason = BREAKS, "it may ask for the key that is dropped"
+        elif edit.to == "rename constraint" and writes and _BY_CONSTRAINT.search(self.old.text):
+            severity, reason = BREAKS, "it may name the constraint"
         elif self.is_view or not writes:
             pass
         elif edit.to in {"create rule", "create trigger"}:
             severity = BREAKS
         elif edit.to in {"drop trigger", "trigger", "rule"}:
             severity = CHANGES
-        elif edit.to in {"drop default", "set default"} and inserts and not self._names(edit.column):
-            severity = BREAKS if edit.to == "drop default" else CHANGES
+        elif edit.to in {"drop default", "set default", CHECKED_DEFAULT} and inserts and not self._names(edit.column):
+            severity = CHANGES if edit.to == "set default" else BREAKS
         elif edit.to in {"add constraint", "set not null", "identity"} and self._may_be_refused(edit, inserts=inserts):
             severity = BREAKS
         return self._effect(severity, reason, ("*",), certain=False) if severity else Verdict(kind=self.old.kind)
@@ -311,8 +316,9 @@ class _Reading:
         """Return a use that may ask for the column's present type, though the new one holds all of its values; None if there is none."""
         if _RECURSIVE.search(self.old.text):
             return f"{edit.column} in a recursive query"  # Both of its sides have the same types.
+        numbers = bool(edit.old_type) and {class_of(edit.old_type), class_of(edit.to)} <= {"whole", "real"}
         # A function of a text takes every width.
-        if not wider or class_of(edit.to) == "text":
+        if not (wider or numbers) or class_of(edit.to) == "text":
             return None
         return typed_use(self.old.text, self.dialect, edit.column)
 

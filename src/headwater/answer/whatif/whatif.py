@@ -12,10 +12,10 @@ import msgspec
 from headwater.answer.lineage import find, inferred
 from headwater.answer.whatif.affected import Dashboard, HitColumn, HitEntity, HitJob, Person, Warned, describe
 from headwater.answer.whatif.beside import beside_tables
-from headwater.answer.whatif.calls import Around, follow_calls, load_around
+from headwater.answer.whatif.calls import Around, follow_calls, follow_views, load_around
 from headwater.answer.whatif.changes import Question, TableChange, Unjudged, split_target
 from headwater.answer.whatif.routines import changed_routines
-from headwater.answer.whatif.spread import spread
+from headwater.answer.whatif.spread import GONE, spread
 from headwater.answer.whatif.statements import Types, read_statements
 from headwater.answer.whatif.verdicts import BREAKS, ORDER, Edit, sql_statements
 from headwater.errors import Ambiguous, InvalidQuestion, NotFound
@@ -103,7 +103,8 @@ async def whatif(database: Database, question: Question) -> WhatIf:
         for id_, some in edits.items():
             if not _changes_form(some):
                 continue
-            edits[id_] = [*some, *around.generated(rows[id_].row, some)]
+            edits[id_] = around.beside(rows[id_].row, [*some, *around.generated(rows[id_].row, some)])
+            unjudged += around.published(rows[id_].row, edits[id_])
             called |= dict.fromkeys(around.functions(rows[id_].row, edits[id_]), BREAKS)
         is_alone = question.sql is not None and _ONLY.search(question.sql) is not None
         related = await _relatives(
@@ -114,6 +115,7 @@ async def whatif(database: Database, question: Question) -> WhatIf:
         for table, some in related:
             every.setdefault(table.row.id, []).extend(some)
         reached = await spread(connection, every, columns, _MOST_DATASETS)
+        await follow_views(connection, reached, edits)
     unjudged += await follow_calls(database, reached, called)
     async with database.snapshot() as connection:
         told = await describe(connection, reached)
@@ -133,7 +135,8 @@ async def whatif(database: Database, question: Question) -> WhatIf:
 async def _relatives(
     database: Database, around: Around, edits: Mapping[uuid.UUID, tuple[NodeRow, list[Edit]]], *, is_alone: bool
 ) -> list[tuple[_Table, list[Edit]]]:
-    """Return the partitions and heirs of changed tables, with the changes that they share, and the tables that have the changed rows too.
+    """Return the partitions and heirs of changed tables, with the changes that they share, the tables that have the changed rows too, and sequences
+    that are dropped with their owner.
 
     `is_alone`: the statement says ONLY, so no part changes with its table.
     """
@@ -141,9 +144,10 @@ async def _relatives(
     related = []
     for id_, (row, some) in edits.items():
         parts, wholes = around.relatives(row)
+        owned = around.owned(row, some)
         shared = [edit for edit in some if edit.action in _SHARED]
         rows = [Edit("values", edit.column if edit.action == "values" else "") for edit in some if _moves_rows(edit)]
-        for names, given in ((() if is_alone else parts, shared), (wholes, rows)):
+        for names, given in ((() if is_alone else parts, shared), (wholes, rows), (owned, [GONE])):
             for name in names if given else ():
                 table = await _find(database, name, found)
                 if table is not None and table.row.id not in edits and table.row.id != id_:
