@@ -9,13 +9,14 @@ A shape is two byte strings: the text without its blanks, and its words. Togethe
 
 In the shape stay: names, quoted ones as they are written; ordinals of GROUP BY, ORDER BY and DISTINCT ON; a string right after AS or DO, which is
 a name or a body of code. A list of literals after IN is as one literal; rows of literals after VALUES are as one row, NULL, TRUE, FALSE and DEFAULT
-counting as literals.
+counting as literals. In queries of PostgreSQL NULL, TRUE, FALSE and the sign of a number are literals everywhere (`constants`).
 """
 
 import re
 from hashlib import blake2b
 from typing import NamedTuple
 
+from headwater.columns.shape.constants import mask_constants
 from headwater.columns.shape.lexis import Lexis, lexis
 
 
@@ -80,7 +81,8 @@ def fingerprint(text: str, dialect: str) -> str:
 
 def normalised(text: str, dialect: str) -> str:
     """The shape as text: literals and parameters as `?`, blanks as one, letter case as written. It has the fingerprint of `text`."""
-    return _readable(careful(text, lexis(dialect), True)[0])
+    known = lexis(dialect)
+    return _readable(_with_constants(careful(text, known, True)[0], known))
 
 
 def shape(text: str, dialect: str) -> Shape:
@@ -156,6 +158,7 @@ def _plain(text: str, known: Lexis, parameters: bool, fenced: bool = False) -> t
             if sign in masked:
                 masked = known.parameter.sub("?", masked)
                 break
+        masked = _with_constants(masked, known)
     code, words = sides(masked)
     if _KEPT.search(code) or b"values(" in code:
         return None
@@ -198,7 +201,13 @@ def has_ordinals(code: bytes) -> bool:
 
 def _carefully(text: str, known: Lexis, parameters: bool) -> tuple[str, bytes, list[bytes]]:
     masked = careful(text, known, parameters)[0]
+    if parameters:
+        masked = _with_constants(masked, known)
     return masked, *sides(collapse_rows(masked))
+
+
+def _with_constants(masked: str, known: Lexis) -> str:
+    return mask_constants(masked) if known.rules.constants else masked
 
 
 def careful(text: str, known: Lexis, parameters: bool) -> tuple[str, list[str]]:

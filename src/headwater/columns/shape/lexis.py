@@ -33,6 +33,8 @@ class Rules(NamedTuple):
     """`@x` is a parameter or a variable."""
     binds: str = ""
     """After `$`: what makes it a parameter, as a pattern."""
+    constants: bool = False
+    """The warehouse's own fingerprint takes `true`, `false`, `null` and a number's minus sign for parts of literals."""
 
 
 _TELLING = ("as", "by", "cube", "do", "on", "rollup", "sets")
@@ -61,7 +63,7 @@ RULES: dict[str, Rules] = {
     "materialize": _POSTGRES,
     "mysql": _MYSQL,
     "oracle": Rules(nested=False, bracketed=True),
-    "postgres": _POSTGRES,
+    "postgres": _POSTGRES._replace(constants=True),
     "presto": _TRINO,
     "prql": Rules("'\"", "`"),
     "redshift": _POSTGRES._replace(backslash=True),
