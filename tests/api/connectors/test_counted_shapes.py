@@ -5,10 +5,14 @@ from typing import Any
 
 import psycopg
 import yaml
+from tests.api.connectors import test_connect_command
 
 from headwater.columns.shape.fingerprint import fingerprint
 
 CASE = yaml.safe_load((Path(__file__).parents[2] / "cases/columns/counted.yaml").read_text(encoding="utf-8"))
+
+
+counting = test_connect_command.counting
 
 
 def test_what_postgresql_counts_as_one_has_one_fingerprint(counting: Any) -> None:

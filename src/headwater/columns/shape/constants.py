@@ -16,7 +16,10 @@ _WORDS: Final = frozenset({"null", "true", "false"})
 _JSON: Final = re.compile(r"\s*on\s+(?:null|empty|error)\b", re.IGNORECASE)
 # After one of these words, or a sign that is no end of an operand, a minus is a number's.
 _BEFORE_NUMBER: Final = frozenset(
-    "all and any between by case distinct else filter from having ilike in is like limit not offset on or returning select set then values when where".split()
+    (
+        "all and any between by case distinct else filter from having ilike in "
+        "is like limit not offset on or returning select set then values when where"
+    ).split()
 )
 _ENDS_OPERAND: Final = frozenset({")", "]", '"', "?"})
 

@@ -1,7 +1,8 @@
 -- name: claim :maybe
--- Claim the next look at what happened, if none was within so many seconds: up to where the last one saw, and measurements.
+-- Claim the next look at what happened, if none was within so many seconds: up to where the last one saw, and measurements. A look in the future was
+-- before the database's clock was set back.
 update alert_state set looked_at = clock_timestamp()
-where looked_at < clock_timestamp() - make_interval(secs => %(seconds)s) returning seen_until, measured_until
+where looked_at < clock_timestamp() - make_interval(secs => %(seconds)s) or looked_at > clock_timestamp() + interval '1 minute' returning seen_until, measured_until
 
 -- name: seen :exec
 -- Note up to where was seen, and what went wrong; a time that is null stays.

@@ -1,7 +1,9 @@
 -- name: due :one
+-- A lease of more than an hour, or a repetition that is due later, was written before the database's clock was set back: no setting allows it.
 -- True if a message is to be sent or dropped. An update of no row would tell pages of a change, too.
 select exists (select from alert_messages w join alerts a on a.id = w.alert_id
-  where w.state = 'waiting' and w.due_at <= clock_timestamp() and (w.lease_until is null or w.lease_until < clock_timestamp())
+  where w.state = 'waiting' and (w.due_at <= clock_timestamp() or (w.last_error is not null and w.due_at > clock_timestamp() + interval '1 hour'))
+    and (w.lease_until is null or w.lease_until not between clock_timestamp() and clock_timestamp() + interval '1 hour')
     and (a.muted_until is null or a.muted_until <= clock_timestamp()) and (%(mail)s or w.address like 'channel:%%'))
 
 -- name: drop_needless :exec
@@ -14,7 +16,8 @@ where a.id = m.alert_id and m.state = 'waiting' and m.stage > 0 and m.due_at <= 
 update alert_messages m set lease_owner = %(owner)s, lease_until = clock_timestamp() + make_interval(secs => %(seconds)s), attempts = attempts + 1
 where m.id in (
   select w.id from alert_messages w join alerts a on a.id = w.alert_id
-  where w.state = 'waiting' and w.due_at <= clock_timestamp() and (w.lease_until is null or w.lease_until < clock_timestamp())
+  where w.state = 'waiting' and (w.due_at <= clock_timestamp() or (w.last_error is not null and w.due_at > clock_timestamp() + interval '1 hour'))
+    and (w.lease_until is null or w.lease_until not between clock_timestamp() and clock_timestamp() + interval '1 hour')
     and (a.muted_until is null or a.muted_until <= clock_timestamp()) and (%(mail)s or w.address like 'channel:%%')
   order by w.due_at, w.id limit %(limit)s for update of w skip locked)
 returning m.id, m.alert_id, m.rule, m.stage, m.address, m.severity, m.attempts, m.body::text

@@ -38,7 +38,8 @@ select to_jsonb(p) from connector_pulls p where p.connector = %(name)s order by 
 -- Take the connector that was asked for, or is due, unless a server pulls it.
 update connectors set lease_owner = %(owner)s, lease_until = clock_timestamp() + make_interval(secs => %(seconds)s), requested = false
 where name = (select name from connectors
-              where (lease_until is null or lease_until < clock_timestamp()) and (requested or not paused and next_pull_at <= clock_timestamp())
+              where (lease_until is null or lease_until not between clock_timestamp() and clock_timestamp() + interval '1 hour')
+                and (requested or not paused and next_pull_at <= clock_timestamp())
               order by requested desc, next_pull_at, name limit 1 for update skip locked)
 returning name, kind, options, secrets, every_seconds, cursor, failures
 

@@ -71,7 +71,7 @@ update listeners set previous_secret = secret, previous_until = %(until)s, secre
 -- name: lease :many
 -- Take listeners without a delivering process, and keep those of this process: until so many seconds from now, written when half of them are over.
 update listeners set lease_owner = %(owner)s, lease_until = clock_timestamp() + make_interval(secs => %(seconds)s)
-where not paused and (lease_until is null or lease_until < clock_timestamp()
+where not paused and (lease_until is null or lease_until not between clock_timestamp() and clock_timestamp() + interval '1 hour'
   or (lease_owner = %(owner)s and lease_until < clock_timestamp() + make_interval(secs => %(seconds)s / 2)))
 returning id
 
