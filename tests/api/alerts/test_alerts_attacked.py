@@ -69,7 +69,7 @@ def test_one_failure_reaches_its_reader_by_two_ways_as_one_message(database: Dat
 def test_clocks_that_are_set_back_delay_neither_looks_nor_messages(
     database: Database, run: Any, receiver: Receiver
 ) -> None:
-    """What was written while the clock was a day ahead holds nothing up."""
+    """Times that were written while the clock was a day ahead hold nothing up."""
     add(database, run, "slack", f"{receiver.url}/services/T/B")
     apply(database, run, RULES.format(channel="ops").replace('owner, "channel:ops", "team"', '"channel:ops"'))
     server = Server(database, run, None)
