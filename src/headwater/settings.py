@@ -325,3 +325,8 @@ class Settings(BaseSettings):
             raise InvalidSettings(
                 "; ".join(f"{name}: {words}" for name, words in named), variables=[name for name, _ in named]
             ) from None
+
+
+def listed(text: str) -> list[str]:
+    """Split `a, b` into its parts."""
+    return [part.strip() for part in text.split(",") if part.strip()]

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import jwt
 
 from headwater.errors import HeadwaterError, ProviderUnavailable, SignInFailed, Unauthenticated
-from headwater.settings import OidcSettings
+from headwater.settings import OidcSettings, listed
 
 # The first letters of an algorithm: the type of its keys (RFC 7518, RFC 8037).
 _KEY_TYPES = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
@@ -183,11 +183,6 @@ class _Remembered:
             if self._value is None and self._error is not None:
                 raise type(self._error)(self._error.message, **self._error.detail) from self._error
             return self._value
-
-
-def listed(text: str) -> list[str]:
-    """Split `a, b` into its parts."""
-    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _web(address: object) -> str:

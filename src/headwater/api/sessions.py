@@ -9,14 +9,17 @@ import hashlib
 import hmac
 import time
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from headwater.api.access import RANK, Actor, SignedIn
-from headwater.api.oidc import Claims, Provider, listed
 from headwater.errors import Forbidden, NotFound
-from headwater.settings import LIMIT, AccessSettings, OidcSettings
+from headwater.settings import LIMIT, AccessSettings, OidcSettings, listed
+
+# Verifying tokens takes 12 MiB of libraries, which a server without a provider does not need.
+if TYPE_CHECKING:
+    from headwater.api.oidc import Claims, Provider
 
 SESSION, LOGIN = "headwater_session", "headwater_login"
 LOGIN_SECONDS = 600
@@ -47,7 +50,7 @@ class Sessions:
     """The part of access for people; `Access.sign_in`."""
 
     def __init__(self, settings: AccessSettings, secret: bytes) -> None:
-        self.provider = Provider(settings.oidc) if settings.oidc.issuer else None
+        self.provider = _provider(settings.oidc) if settings.oidc.issuer else None
         self.seconds = settings.session_hours * 3600
         self._settings = settings.oidc
         self._secret = secret
@@ -68,13 +71,13 @@ class Sessions:
         """Return the user of a provider's token. Raises Unauthenticated, Forbidden, ProviderUnavailable."""
         return self.person(await self.of_provider().claims_of_token(token), "token")
 
-    def of_provider(self) -> Provider:
+    def of_provider(self) -> "Provider":
         """Return the identity provider. Raises NotFound if none is set up."""
         if self.provider is None:
             raise NotFound("no identity provider is set up: set HEADWATER_ACCESS__OIDC__ISSUER")
         return self.provider
 
-    def person(self, claims: Claims, via: str) -> Actor:
+    def person(self, claims: "Claims", via: str) -> Actor:
         """Return the user of verified claims. Raises Forbidden if they have no role."""
         name = name_of(claims)
         role = role_of(claims, self._settings)
@@ -103,7 +106,13 @@ class Sessions:
         return base64.urlsafe_b64encode(made.digest()).rstrip(b"=").decode()
 
 
-def name_of(claims: Claims) -> str:
+def _provider(settings: OidcSettings) -> "Provider":
+    from headwater.api.oidc import Provider
+
+    return Provider(settings)
+
+
+def name_of(claims: "Claims") -> str:
     """Return a user's name: a verified mail address, else a user name, else the subject."""
     email = claims.get("email")
     if isinstance(email, str) and email and claims.get("email_verified") is not False:
@@ -111,7 +120,7 @@ def name_of(claims: Claims) -> str:
     return str(claims.get("preferred_username") or claims["sub"])
 
 
-def role_of(claims: Claims, settings: OidcSettings) -> str | None:
+def role_of(claims: "Claims", settings: OidcSettings) -> str | None:
     """Return the highest role of a user's groups, else the default role; None if the user may not enter.
 
     With `allowed_domains`, a user without a verified mail address in one of them gets none.
@@ -131,14 +140,14 @@ def role_of(claims: Claims, settings: OidcSettings) -> str | None:
     return None if default == "none" else default
 
 
-def limits_of(claims: Claims, settings: OidcSettings) -> tuple[str, ...]:
+def limits_of(claims: "Claims", settings: OidcSettings) -> tuple[str, ...]:
     """Return what a reader may see: the limits of all their groups together; empty where no group has any."""
     pairs = filter(None, map(LIMIT.fullmatch, listed(settings.limits)))
     groups = set(groups_of(claims, settings.role_claim))
     return tuple(pair["limit"].strip() for pair in pairs if pair["group"].strip() in groups)
 
 
-def groups_of(claims: Claims, claim: str) -> list[str]:
+def groups_of(claims: "Claims", claim: str) -> list[str]:
     """Return the claim's values; a name that does not exist as a whole is a path (`realm_access.roles`)."""
     value: object = claims.get(claim)
     if value is None:

@@ -1008,10 +1008,10 @@ create table fine_versions (
   note       text not null
 );
 
--- The newest ten of a job's last fifty reports that are of complete runs and have outputs; if none has, the newest ten of complete runs.
-create function settled_reports(job uuid, as_of timestamptz) returns table (report_id uuid, first_at timestamptz)
+-- Settle jobs in three quarters of the time (docs/decisions/068): the newest reports are looked at until ten are complete, and edges only where one may change.
+create or replace function settled_reports(job uuid, as_of timestamptz) returns table (report_id uuid, first_at timestamptz)
 language sql stable as $$
-  with latest as (
+  with latest as not materialized (
     select r.report_id, r.first_at from reports r where r.job_id = job and not r.declaration and r.first_at <= as_of order by r.first_at desc, r.report_id limit 50
   ), written as (
     select l.report_id, l.first_at from latest l
@@ -1051,36 +1051,30 @@ language sql stable as $$
      where p.job_id = j.id and p.declaration and p.first_at <= as_of order by p.first_at desc, p.report_id limit 1)) r
 $$;
 
--- Settle these jobs: their newest complete reports, and which of their edges those have now and then.
-create function settle_jobs(jobs uuid[]) returns void
+create or replace function settle_jobs(jobs uuid[]) returns void
 language sql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
-  with settled as (
+  with settled as materialized (
     select s.id, f.ids, f.at from unnest($1) as s (id) cross join lateral (
       select array_agg(x.report_id order by x.first_at desc, x.report_id) as ids, max(x.first_at) as at from settled_reports(s.id, 'infinity') x) f
   ), moved as (
     update jobs j set settled = s.ids, settled_at = s.at from settled s
     where j.id = s.id and (j.settled, j.settled_at) is distinct from (s.ids, s.at)
-  ), had as materialized (
-    select s.id, d.dataset_id, d.direction, intermittent(count(*), min(o.place), max(o.place), cardinality(s.ids)) as intermittent
-    from settled s cross join lateral unnest(s.ids) with ordinality o (report_id, place)
-    cross join lateral (select dataset_id, direction from report_datasets where job_id = s.id and report_id = o.report_id offset 0) d
-    where cardinality(s.ids) >= 4
-    group by s.id, d.dataset_id, d.direction, s.ids
-  ), differing as materialized (
-    select h.id, h.dataset_id, h.direction from had h
+  ), intermittent as materialized (
+    select s.id, h.dataset_id, h.direction from settled s
     cross join lateral (
-      select intermittent from edges
-      where (dataset_id, job_id, direction) >= (h.dataset_id, h.id, h.direction) and (dataset_id, job_id, direction) <= (h.dataset_id, h.id, h.direction) offset 0) e
-    where e.intermittent <> h.intermittent
-    union all
+      select d.dataset_id, d.direction from unnest(s.ids) with ordinality o (report_id, place)
+      cross join lateral (select dataset_id, direction from report_datasets where job_id = s.id and report_id = o.report_id offset 0) d
+      group by d.dataset_id, d.direction
+      having intermittent(count(*), min(o.place), max(o.place), cardinality(s.ids))) h
+    where cardinality(s.ids) >= 4
+  ), flagged as materialized (
     select s.id, e.dataset_id, e.direction from settled s
     cross join lateral (select dataset_id, direction from edges where job_id = s.id and intermittent offset 0) e
-    where not exists (
-      select from report_datasets d
-      where d.job_id = s.id and d.report_id = any(s.ids) and d.dataset_id = e.dataset_id and d.direction = e.direction and cardinality(s.ids) >= 4 offset 0)
+  ), differing as (
+    (select * from intermittent except select * from flagged) union all (select * from flagged except select * from intermittent)
   )
   update edges e set intermittent = not e.intermittent from differing d
-  where e.dataset_id = d.dataset_id and e.job_id = d.id and e.direction = d.direction
+  where (e.dataset_id, e.job_id, e.direction) >= (d.dataset_id, d.id, d.direction) and (e.dataset_id, e.job_id, e.direction) <= (d.dataset_id, d.id, d.direction)
 $$;
 
 -- Edges of explicit lineage whose job is not the one that reports: another job, named as a target or as an input of an entry (docs/decisions/047). They live

@@ -11,15 +11,17 @@ import hmac
 import secrets
 from functools import cached_property
 from pathlib import Path
-
-from cryptography.exceptions import InvalidSignature
-from cryptography.fernet import Fernet, InvalidToken
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from typing import TYPE_CHECKING
 
 from headwater.errors import NotSecured, SecretKeyDiffers
 from headwater.home import open_private
 from headwater.store import sqlfile
 from headwater.store.database import Connection
+
+# The library takes 7 MiB, and a server without secrets in its database needs none of it.
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 FILE = "secret.key"
 # An encrypted secret: this, the key's id, a colon, and a Fernet token (https://github.com/fernet/spec). A secret without it is from before 0.1.
@@ -41,14 +43,18 @@ class SecretKey:
         return self.derive("id").hex()[:12]
 
     @cached_property
-    def _fernet(self) -> Fernet:
+    def _fernet(self) -> "Fernet":
+        from cryptography.fernet import Fernet
+
         return Fernet(base64.urlsafe_b64encode(self.derive("encryption")))
 
     def encrypt(self, secret: bytes) -> bytes:
         return _MARK + self.id.encode() + b":" + self._fernet.encrypt(secret)
 
     @cached_property
-    def _signer(self) -> Ed25519PrivateKey:
+    def _signer(self) -> "Ed25519PrivateKey":
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
         return Ed25519PrivateKey.from_private_bytes(self.derive("signatures"))
 
     @property
@@ -64,6 +70,8 @@ class SecretKey:
         """The secret. Raises SecretKeyDiffers if another key encrypted it."""
         if not is_encrypted(stored):
             return stored
+        from cryptography.fernet import InvalidToken
+
         id_, _, token = stored.removeprefix(_MARK).partition(b":")
         try:
             return self._fernet.decrypt(token)
@@ -77,6 +85,9 @@ class SecretKey:
 
 def is_signed_by(public: bytes, signature: bytes, document: bytes) -> bool:
     """Return whether the holder of the key with this public part signed the document."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, document)
     except (InvalidSignature, ValueError):
