@@ -57,7 +57,7 @@ def judged(review: Review) -> Iterator[tuple[str, str, bool]]:
 
 @pytest.mark.soak
 @pytest.mark.timeout(2400)
-@pytest.mark.parametrize(("name", "precision"), [("shop", 0.95), ("warehouse", 0.9), ("store", 0.5)])
+@pytest.mark.parametrize(("name", "precision"), [("shop", 0.95), ("warehouse", 0.9), ("store", 0.85), ("depot", 0.6)])
 def test_a_review_names_what_dbt_and_the_log_show(
     name: str, precision: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,7 +69,7 @@ def test_a_review_names_what_dbt_and_the_log_show(
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     told = json.loads((tmp_path / "out/outcomes.json").read_text(encoding="utf-8"))
     before = told["base"]
-    assert len(job["changes"]) >= 40
+    assert len(job["changes"]) >= 30
     missed, wrong, said, right, breaks, broken = [], [], 0, 0, 0, 0
     for number, (change, after) in enumerate(zip(job["changes"], told["changes"], strict=True)):
         monkeypatch.chdir(tmp_path / "out" / str(number))
@@ -96,9 +96,9 @@ def test_a_review_names_what_dbt_and_the_log_show(
             if severity is not None and not differs:
                 wrong.append((change, unit, severity))
     print(f"{name}: {len(job['changes'])} changes, {len(before)} relations and queries, {said} said to notice, {right} did:",
-          f"precision {right / said:.3f}; {breaks} said to break, {broken} did: {broken / breaks:.3f}", *wrong, sep="\n")  # fmt: skip
+          f"precision {right / said:.3f}; {breaks} said to break, {broken} did: {broken / max(breaks, 1):.3f}", *wrong, sep="\n")  # fmt: skip
     assert not missed, (len(missed), missed[:20])
     assert (
         right / said >= precision
     )  # A filter or a join may change nothing in this data; a rewritten model all below it, perhaps.
-    assert broken / breaks >= 0.95
+    assert broken >= 0.95 * breaks

@@ -26,6 +26,18 @@ _CHANGING = (exp.Anonymous, exp.Rand, exp.Randn, exp.Uuid)
 """Functions that may return another value at each call; those that are not known may."""
 
 _CONFIG = re.compile(r"\{\{-?\s*config\s*\(.*?\)\s*-?\}\}", re.DOTALL)
+_HARMLESS = re.compile(
+    r",?\b(?:on_schema_change|tags|meta|docs|persist_docs|grants|group|access|indexes|unlogged|query_tag|labels)="
+    r"(?:'[^']*'|\"[^\"]*\"|\[[^\[\]{}]*\]|\{[^\[\]{}]*\}|\w+)(?=[,)])"
+)
+"""Settings of a model that do not decide about its rows; that of new columns does only where columns change, which is seen itself."""
+_DEFAULT_STRATEGIES = {
+    "postgres": "delete+insert",
+    "redshift": "delete+insert",
+    "snowflake": "merge",
+    "bigquery": "merge",
+}
+"""The strategy of an incremental model with a unique key, by dialect, as dbt's adapters document them."""
 _INCREMENTAL = re.compile(
     r"\{%-?\s*if\s+is_incremental\(\)\s*-?%\}(?P<yes>(?:(?!\{%).)*)(?:\{%-?\s*else\s*-?%\}(?P<no>(?:(?!\{%).)*))?\{%-?\s*endif\s*-?%\}",
     re.DOTALL,
@@ -43,7 +55,7 @@ def written_result(text: str, dialect: str, models: Mapping[TableName, str] = {}
             for key, one in models.items()
             if "incremental" not in one and (found := _parse(_CONFIG.sub("", one), dialect)) is not None
         }
-        configs = [re.sub(r"\s", "", one) for one in _CONFIG.findall(text)]
+        configs = [_written_config(one, dialect) for one in _CONFIG.findall(text)]
         text = _CONFIG.sub("", text)
         texts = {
             _INCREMENTAL.sub(lambda block: block["yes"], text): None,
@@ -52,6 +64,14 @@ def written_result(text: str, dialect: str, models: Mapping[TableName, str] = {}
         return configs, [_written(one, dialect, queries) for one in texts]
     except (SqlglotError, RecursionError, Doubtful):
         return None
+
+
+def _written_config(config: str, dialect: str) -> str:
+    """Return a configuration without what does not decide about rows, and without the strategy that dbt takes by default."""
+    written = _HARMLESS.sub("", re.sub(r"\s", "", config))
+    if "unique_key=" in written and (default := _DEFAULT_STRATEGIES.get(dialect)):
+        written = re.sub(rf",?incremental_strategy=(['\"]){re.escape(default)}\1", "", written)
+    return written.replace("(,", "(")
 
 
 def _written(text: str, dialect: str, models: Mapping[TableName, exp.Query]) -> object:

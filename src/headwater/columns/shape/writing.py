@@ -59,10 +59,32 @@ class Writing:
         is_all = isinstance(node.this, exp.Literal) and not node.expressions
         return ("Count", "*") if is_all or isinstance(node.this, exp.Star) else self._plain(node)
 
+    def write_lag(self, node: exp.Expression) -> Any:
+        offset = node.args.get("offset")
+        is_default = isinstance(offset, exp.Literal) and offset.name == "1" and node.args.get("default") is None
+        return self._plain(node, ("offset",) if is_default else ())
+
+    write_lead = write_lag
+
+    def write_case(self, node: exp.Case) -> Any:
+        """Write `CASE WHEN a IS NULL THEN b ELSE a END` as COALESCE(a, b)."""
+        ifs, default = node.args.get("ifs") or [], node.args.get("default")
+        if node.this is None and len(ifs) == 1 and default is not None:
+            test, then = ifs[0].this.unnest(), ifs[0].args["true"]
+            if isinstance(test, exp.Is) and test.args.get("negate"):
+                then, default = default, then
+            is_null = isinstance(test, exp.Is) and isinstance(test.expression, exp.Null)
+            if is_null and isinstance(test.this, exp.Column) and test.this == default:
+                return self.of(exp.Coalesce(this=test.this.copy(), expressions=[then.copy()]))
+        return self._plain(node)
+
     def write_select(self, node: exp.Select) -> Any:
-        items = [
-            (fold(one.output_name, _is_quoted(one), self._rule), self.of(one.unalias())) for one in node.expressions
+        # A column without a name is called by its function.
+        names = [
+            fold(one.output_name, _is_quoted(one), self._rule) or f"{type(one).__name__}?" for one in node.expressions
         ]
+        values = [self.of(one.unalias()) for one in node.expressions]
+        items = list(zip(names, values, strict=True))
         joins = node.args.get("joins") or []
         conditions = list(_parts(node.args.get("where")))
         first = node.args.get("from_")
@@ -74,8 +96,12 @@ class Writing:
             read += [self.of(one.this) for one in joins]
         else:
             read += [self._join(one) for one in joins]
-        rest = ("expressions", "joins", "where", "from_", "group", "order")
-        return ("Select", tuple(items), tuple(read), _sorted({self.of(one) for one in conditions}), self._group(node), self._order(node),
+        rest = ("expressions", "joins", "where", "from_", "group", "order", "distinct")
+        distinct: Any = self.of(node.args.get("distinct"))
+        group = self._group(node)
+        if group and not distinct and _is_distinct(node, values, group):
+            distinct, group = self.of(exp.Distinct()), ()
+        return ("Select", tuple(items), tuple(read), _sorted({self.of(one) for one in conditions}), group, self._order(node), distinct,
                 self._plain(node, rest))  # fmt: skip
 
     def _join(self, node: exp.Join) -> Any:
@@ -102,6 +128,13 @@ class Writing:
                 by = names.get(by.name, by)
             written.append((self.of(by), self._plain(one, ("this",))))
         return tuple(written)
+
+
+def _is_distinct(select: exp.Select, items: Sequence[Any], group: Any) -> bool:
+    """Return whether GROUP BY lists all that a query selects, and nothing else is made of the groups."""
+    parts = [*select.expressions, select.args.get("having"), select.args.get("order")]
+    makes = any(part is not None and part.find(exp.AggFunc, exp.Window) for part in parts)
+    return not makes and not select.args.get("having") and group == (_sorted(set(items)), ("Group", ()))
 
 
 def _is_quoted(item: exp.Expression) -> bool:
