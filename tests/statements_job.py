@@ -3,7 +3,8 @@
 With `connect` the session is that of `SPARK_REMOTE`, whose server has the catalogs.
 
 Leaves beside the tables: `told.json`, by statement the event of its end; `history.json`, by table that keeps versions all of them, the first one first; and
-`found.json`, how many rows Spark reads at each version that was told as written.
+`found.json`, how many rows Spark reads at each version that was told as written;
+and `columns.json`, which columns.
 """
 
 import json
@@ -54,7 +55,7 @@ for each in statements:
     told.append(ended()[before:])
 Path(folder, "told.json").write_text(json.dumps(told))
 
-history, found = {}, {}
+history, found, columns = {}, {}, {}
 for each in (event for some in told for event in some):
     output = each["outputs"][0]
     place, layer = output["name"], output["facets"].get("storage", {}).get("storageLayer")
@@ -64,11 +65,13 @@ for each in (event for some in told for event in some):
         continue  # what was dropped is not there to be read
     read = spark.read.format(layer).option("versionAsOf", version).load(place)
     found.setdefault(place, {})[version] = read.count()
+    columns.setdefault(place, {})[version] = read.columns
     if layer == "iceberg":
         snapshots = spark.read.format("iceberg").load(f"{place}#snapshots").orderBy("committed_at").collect()
         history[place] = [str(row.snapshot_id) for row in snapshots]
     else:
         history[place] = [str(number) for number in range(len(list(Path(place, "_delta_log").glob("*.json"))))]
 Path(folder, "history.json").write_text(json.dumps(history))
+Path(folder, "columns.json").write_text(json.dumps(columns))
 Path(folder, "found.json").write_text(json.dumps(found))
 spark.stop()

@@ -116,14 +116,14 @@ def same_facts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
             differences.append((found, slow))
         return found
 
-    def examine_twice(examiner: Examiner, jqe: Any, action: str = "") -> Any:
-        found = examine(examiner, jqe, action)
+    def examine_twice(examiner: Examiner, jqe: Any, action: str = "", started: int = 0) -> Any:
+        found = examine(examiner, jqe, action, started)
         facts = recorded.facts_of(jqe)
         # What models say changes as it is asked.
         if facts is not None and facts.is_whole and not examiner.predictions.any:
             slow = Examiner(examiner.config, Coverage())
             slow.cuts, slow.predictions = examiner.cuts, examiner.predictions
-            other = examine(slow, real(jqe), action)
+            other = examine(slow, real(jqe), action, started)
             differences.extend(pair for pair in zip(shown(found), shown(other), strict=True) if pair[0] != pair[1])
         return found
 

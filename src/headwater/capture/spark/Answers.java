@@ -28,7 +28,7 @@ class Answers {
         add("CreateDataSourceTableAsSelectCommand", ORIGIN + "mode(toString) query(@plan)");
         add("InsertIntoHiveTable", ORIGIN + "table(location(toString) schema(json)) query(@plan)");
         add("AppendData", written);
-        add("OverwriteByExpression", written);
+        add("OverwriteByExpression", written + " writeOptions(=)");
         add("OverwritePartitionsDynamic", written);
         add("CreateTableAsSelect", ORIGIN + "query(@plan)");
         add("ReplaceTableAsSelect", ORIGIN + "query(@plan)");

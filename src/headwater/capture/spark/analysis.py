@@ -3,7 +3,6 @@
 A plan that is too large to read yields tables without columns and a warning, without a wait.
 """
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -58,9 +57,13 @@ class Analysis(msgspec.Struct):
         `added`: columns that the table gets by this, of which no row has a value before.
         """
         made = {column.name: column for column in self.columns}
-        leaf = next(
-            (leaf for leaf, some in self.leaves.by_key.items() if any(one.key == table.key for one in some)), ""
-        )
+        own = [leaf for leaf, some in self.leaves.by_key.items() if any(one.key == table.key for one in some)]
+        leaf = own[0] if own else ""
+        if added:
+            self.rows = deps.without(self.rows, own, added)
+            for name, column in made.items():
+                depends = deps.without(column.depends, own, added)
+                made[name] = msgspec.structs.replace(column, depends=depends)
         self.fields = fields
         self.columns = [
             each
@@ -130,7 +133,7 @@ def analyse(
     if result.opaque and any(node.kind in datasets.RDDS and leaf_key(node) in found.by_key for node in query.walk()):
         result.warnings.append(UNSEEN)
     if output:
-        result.fields = schema.struct_fields(json.loads(str(jquery.schema().json())))
+        result.fields = schema.json_fields(jquery.schema())
     try:
         made = columns.resolve(query, carried, predicted)
         result.columns, result.rows = made.columns, made.rows

@@ -111,7 +111,7 @@ class Attachment:
         details = {
             "applicationId": str(sc.applicationId),
             "master": str(sc.master),
-            "deployMode": str(sc.getConf().get("spark.submit.deployMode", "client")),
+            "deployMode": str(sc._jsc.sc().deployMode()),
         }
         self._application = Application(
             self.emitter, config.namespace, str(sc.appName), str(sc.version), details, config.heartbeat

@@ -97,8 +97,7 @@ class Collector:
         self.jvm = jvm
         self._quiet = quiet
         self._application_id = str(details.get("applicationId", ""))
-        # Looked up once: py4j asks the JVM about each step of a dotted name.
-        self._executions = quiet.adopt(jvm.org.apache.spark.sql.execution.SQLExecution)
+        self._executions = quiet.adopt(crossing.java_class(jvm, "org.apache.spark.sql.execution.SQLExecution"))
         self.application = application
         self.config = config
         self.teller = Teller(application, config, details)
@@ -181,7 +180,7 @@ class Collector:
     def _dies(self) -> bool:
         """Return whether the application ends because its JVM was stopped from outside (YARN, Kubernetes, `kill`), not by the program."""
         try:
-            return bool(self.jvm.org.apache.spark.util.ShutdownHookManager.inShutdown())
+            return bool(crossing.java_class(self.jvm, "org.apache.spark.util.ShutdownHookManager").inShutdown())
         except Exception:  # noqa: BLE001 - it no longer answers
             return True
 
@@ -263,7 +262,7 @@ class Collector:
 
     def _examine(self, execution: Execution, jqe: Any, action: str = "") -> None:
         execution.examined = True
-        found = self.examiner.examine(jqe, action)
+        found = self.examiner.examine(jqe, action, execution.started)
         execution.write, execution.analysis, execution.sql = found.write, found.analysis, found.sql
         execution.several += len(found.others)
         for place, other in enumerate(found.others, 1):
@@ -371,6 +370,7 @@ def _kind(jqe: Any) -> str:
 def _stack(jvm: Any, happening: Any) -> str:
     try:
         failure = happening.executionFailure()
-        return str(jvm.org.apache.spark.util.Utils.exceptionString(failure.get())) if failure.isDefined() else ""
+        text = crossing.java_class(jvm, "org.apache.spark.util.Utils").exceptionString
+        return str(text(failure.get())) if failure.isDefined() else ""
     except Exception:  # noqa: BLE001 - an older Spark does not say
         return ""

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import crossing, iceberg, kafka, schema
+from headwater.capture.spark import crossing, evolution, iceberg, kafka, schema, snapshots
 from headwater.capture.spark.datasets import Catalog, Dataset, delta, jdbc, relation, topics, v2_table, where_pair
 from headwater.capture.spark.plan import Node
 from headwater.model import names
@@ -21,7 +21,8 @@ _LIFECYCLE = {"Overwrite": OVERWRITE, "ErrorIfExists": CREATE, "Ignore": CREATE,
 
 class Write(msgspec.Struct):
     """The effect of a command. `query`/`jquery`: the plan whose output is written, in Python and in the JVM; None for plain DDL.
-    `inner`: the plans that the command hides. `columns`: the target's, if only some of its rows are rewritten. `jtable`: the V2 table that it
+    `inner`: the plans that the command hides. `columns`: the target's, if only some of its rows are rewritten; `added`: those of them of which no
+    row has a value before. `before`: the schema of a target that keeps its columns, and may get others. `jtable`: the V2 table that it
     writes; `jname`: the name of one that does not exist yet. `facets`: further ones of the target.
     `sources`: what it reads without a query. `renamed`: the names that it gives to the query's columns.
     """
@@ -37,6 +38,8 @@ class Write(msgspec.Struct):
     foreach_batch: bool = False
     inner: list[Any] = []
     columns: list[dict[str, Any]] = []
+    added: list[str] = []
+    before: list[dict[str, Any]] = []
     jtable: Any = None
     jname: Any = None
     facets: dict[str, Any] = {}
@@ -107,7 +110,7 @@ def _hive_insert(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     jtable = jcommand.table()
     described = node.fields.get("table")
     target = _located(str(jtable.location().toString()), "hive", catalog.symlink(_identifier(described)))
-    target.fields = schema.struct_fields(json.loads(str(jtable.schema().json())))
+    target.fields = schema.json_fields(jtable.schema())
     lifecycle = OVERWRITE if node.fields.get("overwrite") else ""
     return Write(target, lifecycle, _query(node), jcommand.query(), _partitioned_by(described))
 
@@ -166,15 +169,22 @@ def _source(jcommand: Any, node: Node, catalog: Catalog) -> Write:
         target = delta(options["path"], []) if kind == "DeltaDataSource" else _located(options["path"], kind)
     else:
         target = next(iter(topics(options, [])), None)
-    return Write(target, lifecycle, _query(node), jcommand.query(), partitions)
+    write = Write(target, lifecycle, _query(node), jcommand.query(), partitions)
+    if target is not None and target.layer and lifecycle != CREATE and not evolution.is_replaced(options):
+        write.before = evolution.delta_fields(catalog.jsession, target.location)
+    return write
 
 
 def _v2(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     """Handle AppendData, OverwriteByExpression, OverwritePartitionsDynamic: the relation names the table."""
     jtable = jcommand.table().table()
     found = v2_table(jtable, [], catalog)
-    lifecycle = "" if node.kind == "AppendData" else OVERWRITE
-    return Write(found[0] if found else None, lifecycle, _query(node), jcommand.query(), jtable=jtable)
+    write = Write(found[0] if found else None, OVERWRITE, _query(node), jcommand.query(), jtable=jtable)
+    if node.kind == "AppendData":
+        write.lifecycle = ""
+    if node.kind != "OverwriteByExpression" or not evolution.is_replaced(kafka.options(jcommand.writeOptions())):
+        write.before = evolution.relation_fields(node)
+    return write
 
 
 def _v2_new(jcommand: Any, node: Node, catalog: Catalog) -> Write:
@@ -201,10 +211,11 @@ def _rows(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     """Handle UPDATE, DELETE, MERGE, as the analyzer rewrites them for a V2 table: some rows are replaced."""
     joriginal = jcommand.originalTable()
     found = v2_table(joriginal.table(), [], catalog)
-    columns = schema.struct_fields(json.loads(str(joriginal.schema().json())))
-    return Write(
-        found[0] if found else None, "", _query(node), jcommand.query(), jtable=joriginal.table(), columns=columns
-    )
+    jtable, target = joriginal.table(), found[0] if found else None
+    columns = schema.json_fields(joriginal.schema())
+    evolves = target is not None and target.layer == snapshots.ICEBERG
+    added = evolution.added_columns(jtable, catalog.started) if evolves else []
+    return Write(target, "", _query(node), jcommand.query(), jtable=jtable, columns=columns, added=added)
 
 
 def _merge(jcommand: Any, node: Node, catalog: Catalog) -> Write:
@@ -214,6 +225,8 @@ def _merge(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     inner = []
     if node.kind.endswith("Command"):
         inner = [jcommand.target(), *([jcommand.source()] if node.kind == "MergeIntoCommand" else [])]
+        if target is not None and (evolved := schema.struct_fields(node.fields.get("migratedSchema"))):
+            target.fields = evolved
     return Write(target, "", node, jcommand, inner=inner)
 
 

@@ -10,6 +10,8 @@ import weakref
 from importlib import resources
 from typing import Any
 
+from headwater.capture.spark.crossing import java_class
+
 log = logging.getLogger("headwater")
 
 CLASSES = ("QueryFacts", "PlanText", "Answers", "Reflection")
@@ -32,8 +34,9 @@ def compile_in(jvm: Any) -> Any:
 def _compile(jvm: Any) -> Any:
     """Return the class. Its name is of this process alone: several may share a JVM, in which py4j remembers methods by the class's name."""
     name = f"{CLASSES[0]}_{uuid.uuid4().hex}"
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
+    compiler = java_class(jvm, "org.codehaus.janino.SimpleCompiler")()
+    loaders = java_class(jvm, "org.apache.spark.util.Utils")
+    compiler.setParentClassLoader(loaders.getContextOrSparkClassLoader())
     compiler.cook(_source().replace(CLASSES[0], name))
     return compiler.getClassLoader().loadClass(f"headwater.{name}")
 

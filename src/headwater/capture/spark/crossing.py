@@ -7,6 +7,7 @@ through a `Quiet` client are collected instead, and released with one call for m
 import re
 from collections import deque
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, TypeVar
 
 from headwater.capture.spark.recorded import AbsentMethod
@@ -37,17 +38,30 @@ def ask_optional(question: Callable[[], Answer], failed: Callable[[str], None]) 
         return None
 
 
+def java_class(jvm: Any, name: str) -> Any:
+    """Return a class of the JVM by its whole name.
+
+    `jvm.java.util.ArrayList` asks the driver about each part of the name, and it looks for classes `java` and `java.util` in every jar: 3 ms.
+    """
+    from py4j.java_gateway import JavaClass
+
+    return JavaClass(name, jvm._gateway_client)
+
+
 class Quiet:
     """A py4j client that passes everything on, but collects objects to release instead of releasing each at once."""
 
     def __init__(self, sc: Any) -> None:
         self._client = sc._gateway._gateway_client
         self._dead: deque[str] = deque()
-        jvm = sc._jvm
-        self._words = jvm.java.util.StringTokenizer
-        self._list = jvm.java.util.Collections.list
-        # The JVM's map of the objects that Python holds.
-        self._held = sc._gateway.java_gateway_server.getGateway().getBindings().keySet()
+        self._gateway = sc._gateway
+        self._words = java_class(sc._jvm, "java.util.StringTokenizer")
+        self._collections = java_class(sc._jvm, "java.util.Collections")
+
+    @cached_property
+    def _held(self) -> Any:
+        """The keys of the JVM's map of the objects that Python holds."""
+        return self._gateway.java_gateway_server.getGateway().getBindings().keySet()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
@@ -72,4 +86,4 @@ class Quiet:
         if len(self._dead) < at_least or not self._dead:
             return
         ids = [self._dead.popleft() for _ in range(len(self._dead))]
-        self._held.removeAll(self._list(self._words(" ".join(ids))))
+        self._held.removeAll(self._collections.list(self._words(" ".join(ids))))

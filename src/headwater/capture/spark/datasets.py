@@ -79,23 +79,23 @@ class Leaves(msgspec.Struct):
 
     def datasets(self) -> list[Dataset]:
         """Return each dataset once, in order of discovery."""
-        found = {dataset.key: dataset for group in self.by_key.values() for dataset in group}
-        return list(found.values())
+        return list({dataset.key: dataset for group in self.by_key.values() for dataset in group}.values())
 
 
 class Catalog:
-    """Tables of a session's catalog: their identity and location. Caches locations, because a dropped table cannot be asked.
-    `coverage`: what of tables and places could not be read.
+    """Tables of a session's catalog: their identity and location, cached because a dropped table cannot be asked. `started`: the query, in
+    milliseconds. `coverage`: what could not be read.
     """
 
-    def __init__(self, jqe: Any, namespaces: dict[str, str] | None = None) -> None:
+    def __init__(self, jqe: Any, namespaces: dict[str, str] | None = None, started: int = 0) -> None:
         self._jqe = jqe
+        self.started = started
         self._namespaces = {} if namespaces is None else namespaces  # of the SparkContext: it has one
         self.coverage = Coverage()  # what was not found out on the way
 
     @cached_property
     def jsession(self) -> Any:
-        """Return the session of the query; most queries do not need it."""
+        """The session of the query; most queries do not need it."""
         return self._jqe.sparkSession()
 
     @property

@@ -4,7 +4,7 @@ A transformation is OpenLineage's (type, subtype, masking). Along a path: IDENTI
 AGGREGATION is AGGREGATION, masking stays. An indirect dependency stays indirect; dependencies that decide about rows become indirect.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 IDENTITY, TRANSFORMATION, AGGREGATION = "IDENTITY", "TRANSFORMATION", "AGGREGATION"
@@ -62,6 +62,15 @@ def merged(parts: Iterable[Dependencies]) -> Dependencies:
             known = result.get(source)
             result[source] = hows if known is None else known | hows
     return result
+
+
+def without(depends: Dependencies, leaves: Collection[str], columns: Collection[str]) -> Dependencies:
+    """Return the dependencies without those on these columns of the leaves, and on fields inside them."""
+    return {
+        source: hows
+        for source, hows in depends.items()
+        if source.leaf not in leaves or source.field.partition(".")[0] not in columns
+    }
 
 
 def merged_fields(parts: Iterable[Fields | None]) -> Fields | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import analysis, commands, crossing, emission, inference, plan, recorded
+from headwater.capture.spark import analysis, commands, crossing, emission, evolution, inference, plan, recorded
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.commands import Write
 from headwater.capture.spark.config import Config
@@ -48,14 +48,14 @@ class Examiner:
         self._plans: OrderedDict[tuple[str, str, str], _Repeated] = OrderedDict()
         self._namespaces: dict[str, str] = {}
 
-    def examine(self, jqe: Any, action: str = "") -> Examined:
-        """Read a query's plan. `action`: Spark's name for the execution, if it ended."""
+    def examine(self, jqe: Any, action: str = "", started: int = 0) -> Examined:
+        """Read a query's plan. `action`: Spark's name for the execution, if it ended; `started`: in milliseconds."""
         facts = recorded.facts_of(jqe)
         key = (facts.body, facts.answers, action) if facts is not None and facts.is_whole else None
         if key is not None and facts is not None and key in self._plans and not self.predictions.any:
             self._plans.move_to_end(key)
             return self._again(self._plans[key], facts.numbers())
-        janalyzed, catalog = recorded.analyzed(jqe), Catalog(jqe, self._namespaces)
+        janalyzed, catalog = recorded.analyzed(jqe), Catalog(jqe, self._namespaces, started)
         found = self._read(janalyzed, facts, catalog, action)
         for one in (found, *found.others):
             self._leave_out_models(one)
@@ -139,7 +139,9 @@ class Examiner:
         found.gives(write.partitions)
         found.renames(write.renamed)
         if write.columns and write.target is not None:
-            found.rewrites(write.target, write.columns)
+            found.rewrites(write.target, write.columns, write.added)
+        if write.before:
+            found.fields = evolution.extended(write.before, found.fields)
         return found
 
     def _leave_out_models(self, found: Examined) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from headwater.capture.spark import compiled, recorded, statistics
-from headwater.capture.spark.crossing import Quiet
+from headwater.capture.spark.crossing import Quiet, java_class
 
 log = logging.getLogger("headwater")
 
@@ -41,21 +41,22 @@ class Inbox:
         self._jvm = sc._jvm
         self._jsc = sc._jsc.sc()
         self.quiet = Quiet(sc)
-        self._queue = self.quiet.adopt(self._jvm.java.util.concurrent.LinkedBlockingQueue(capacity))
+        self._queue = self.quiet.adopt(java_class(self._jvm, "java.util.concurrent.LinkedBlockingQueue")(capacity))
         self._java: Any = None
         self._released: deque[str] = deque()
         self._listeners: list[Any] = []
         try:
-            self._listeners = [self._in_java(method) for method in _METHODS]
+            self._listeners = self._in_java()
         except Exception:  # noqa: BLE001 - a JVM without java.desktop; py4j raises its own kinds
             self._listeners = [_in_python(sc, self._queue)]
         for listener in self._listeners:
             self._jsc.addSparkListener(listener)
 
-    def _in_java(self, method: str) -> Any:
-        loader = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        interface = self._jvm.java.lang.Class.forName(_INTERFACE, True, loader)
-        return self._jvm.java.beans.EventHandler.create(interface, self._queue, "offer", "", method)
+    def _in_java(self) -> list[Any]:
+        loader = self._jsc.getClass().getClassLoader()
+        interface = java_class(self._jvm, "java.lang.Class").forName(_INTERFACE, True, loader)
+        create = java_class(self._jvm, "java.beans.EventHandler").create
+        return [create(interface, self._queue, "offer", "", method) for method in _METHODS]
 
     def compile(self, commands: Iterable[str], actions: Iterable[str], most: int) -> None:
         """Let the driver read plans from now on, if it can. `commands`: classes of commands that write; `actions`: actions and other
@@ -89,7 +90,7 @@ class Inbox:
         return found
 
     def _poll(self) -> list[tuple[str, Any]]:
-        first = self._queue.poll(2000, self._jvm.java.util.concurrent.TimeUnit.MILLISECONDS)
+        first = self._queue.poll(2000, java_class(self._jvm, "java.util.concurrent.TimeUnit").MILLISECONDS)
         if first is None:
             self.quiet.release(1)
             return []

@@ -1,5 +1,6 @@
-"""Convert Spark data types, as in its JSON, to the fields of an OpenLineage `schema` facet. Pure."""
+"""Convert Spark data types, as in its JSON, to the fields of an OpenLineage `schema` facet."""
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,6 +18,11 @@ def struct_fields(struct: Any) -> list[dict[str, Any]]:
     """Return the schema of a struct type (`{"type": "struct", "fields": […]}`)."""
     found = struct.get("fields", []) if isinstance(struct, dict) else []
     return [_field(str(item.get("name")), item.get("type"), i, 0) for i, item in enumerate(found, 1)]
+
+
+def json_fields(jschema: Any) -> list[dict[str, Any]]:
+    """Return the schema of a StructType of the JVM."""
+    return struct_fields(json.loads(str(jschema.json())))
 
 
 def _field(name: str, kind: Any, position: int, depth: int) -> dict[str, Any]:

@@ -1,0 +1,5 @@
+people, orders = spark.table("people").alias("p"), spark.table("orders").alias("o")
+own = orders.where(F.col("o.person") == F.col("p.id").outer())
+people.select("name", own.select(F.sum("amount")).scalar().alias("total")).write.parquet(f"{out}/scalars")
+people.where(own.where("amount > 2").exists()).select("city").write.parquet(f"{out}/existing")
+people.lateralJoin(own.select("kind")).select("name", "kind").write.parquet(f"{out}/lateral")
