@@ -148,7 +148,9 @@ def once(arguments: argparse.Namespace) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         line = next(line for line in done.stdout.splitlines() if line.startswith("SECONDS"))
         took[on].append([float(part) for part in line.split()[1:]])
-    for place, what in enumerate(("attach and the query", "until it is reported", "Python's processor")):
+    for place, what in enumerate(
+        ("attach and the query", "until it is reported", "Python's processor", "JVM's processor")
+    ):
         pairs = [(off[place], on[place]) for off, on in zip(took[False], took[True], strict=True)]
         found, low, high = middle([on - off for off, on in pairs])
         without = statistics.median(off for off, _ in pairs)
@@ -163,7 +165,7 @@ def once_in_this_program(captured: bool, home: str) -> None:
     spark = session(None, home)
     spark.range(1000).selectExpr("id", "id % 7 as kind").write.parquet(f"{home}/source")
     frame = spark.read.parquet(f"{home}/source").groupBy("kind").count()
-    python, began = time.process_time(), time.perf_counter()
+    python, jvm, began = time.process_time(), jvm_seconds(spark), time.perf_counter()
     attachment = None
     if captured:
         from headwater.capture.spark import attach
@@ -173,7 +175,8 @@ def once_in_this_program(captured: bool, home: str) -> None:
     ran = time.perf_counter() - began
     if attachment is not None:
         attachment.flush(60)
-    print("SECONDS", ran, time.perf_counter() - began, time.process_time() - python)
+    reported = time.perf_counter() - began
+    print("SECONDS", ran, reported, time.process_time() - python, jvm_seconds(spark) - jvm)
     spark.stop()
 
 

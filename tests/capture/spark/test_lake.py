@@ -64,6 +64,6 @@ def test_a_table_has_one_name_before_it_is_there_and_after_it_is_dropped(lake: S
 def test_nothing_else_is_told(lake: Statements) -> None:
     """Spark's own queries, of the logs of Delta and for its checkpoints, belong to no query; nothing went wrong."""
     assert lake.trouble == []
-    tables = {"reads", "sums", "warehouse", "ice", "streamed"} | ({"old", "placed"} if FULL else set())
+    tables = {"reads", "sums", "warehouse", "ice", "streamed", "grown"} | ({"old", "placed"} if FULL else set())
     assert {Path(name).parts[0] for name in lake.read()} == tables
     assert [name for name in lake.read() if "_delta_log" in name or "metadata" in name] == []

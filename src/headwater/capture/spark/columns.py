@@ -144,7 +144,9 @@ class _Walk:
         else:
             right = self.relation(node.children[1], lateral)
         scope = Scope(left.columns + right.columns, outer)
-        decided = self.deciding(node.trees("condition"), scope, deps.JOIN)
+        # An as-of join also takes the nearest row by an order.
+        conditions = [tree for name in ("condition", "asOfCondition", "orderExpression") for tree in node.trees(name)]
+        decided = self.deciding(conditions, scope, deps.JOIN)
         kind = object_name(node.fields.get("joinType"))
         columns = left.columns if kind in _LEFT_ONLY else left.columns + right.columns
         return Relation(columns, deps.merged([left.rows, right.rows, decided]))

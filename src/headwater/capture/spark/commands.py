@@ -309,6 +309,10 @@ def _micro_batch(jcommand: Any, node: Node, catalog: Catalog) -> Write:
         write.target = delta(sink[len("DeltaSink[") : -1], [])
     if node.kind == "WriteToMicroBatchDataSource":
         write.target = crossing.ask_optional(lambda: _v2_stream(jcommand, write, catalog), failed)
+    if write.target is not None and write.target.layer == snapshots.DELTA:
+        write.before = evolution.delta_fields(catalog.jsession, write.target.location)
+    elif write.target is not None and write.target.layer == snapshots.ICEBERG:
+        write.before = schema.json_fields(write.jtable.schema())
     return write
 
 

@@ -1,6 +1,5 @@
 """Find what a command of a client writes, and of what: from its message to a `Write` and an `Analysis`, or None if nothing outside Spark changes."""
 
-import contextlib
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import msgspec
 
 from headwater.capture.spark import columns as column_walk
-from headwater.capture.spark import datasets, evolution
+from headwater.capture.spark import datasets
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.commands import ALTER, CREATE, DROP, OVERWRITE, RENAME, TRUNCATE, Write
 from headwater.capture.spark.connect import merging, statements
@@ -132,27 +131,13 @@ def _write_operation(inner: Any, sources: Sources) -> Effect | None:
         found = _query(inner.input, sources)
         if inserts and located is not None:
             _by_position(found, located.columns)
-        if located is not None and located.dataset.layer and (inserts or not lifecycle):
-            _extend(found, parts, sources)
         if located is None or not inserts:
             unlocated = parts if located is None or replaced else []
             return Effect(Write(target, lifecycle, partitions=partitions), found, unlocated=unlocated)
         return Effect(Write(target, OVERWRITE if lifecycle == OVERWRITE else ""), found)
     kind = (inner.source or sources.server.setting("spark.sql.sources.default") or "parquet").lower()
     target_ = place_of(kind, inner.path or options.get("path", ""), {**dict(inner.options), **options}, sources)
-    if target_ is None:
-        return None
-    found = _query(inner.input, sources)
-    if target_.layer and lifecycle != CREATE and not evolution.is_replaced(options):
-        with contextlib.suppress(NoAnswer):  # there is no table yet
-            _extend(found, [kind, target_.location], sources)
-    return Effect(Write(target_, lifecycle, partitions=partitions), found)
-
-
-def _extend(found: Analysis, parts: list[str], sources: Sources) -> None:
-    """Give a write the schema of its table, which keeps its columns and may get those of the query."""
-    before = [scopes.attribute(one["name"], one["type"]) for one in sources.server.schema(sources.relation(parts))]
-    found.fields = evolution.extended(scopes.schema_fields(before), found.fields)
+    return Effect(Write(target_, lifecycle, partitions=partitions), _query(inner.input, sources)) if target_ else None
 
 
 def place_of(kind: str, path: str, options: dict[str, str], sources: Sources) -> Dataset | None:
@@ -198,14 +183,7 @@ def _write_v2(inner: Any, sources: Sources) -> Effect:
         if one.WhichOneof("expr_type") == "unresolved_attribute"
     ]
     unlocated = parts if located is None else []
-    found = _query(inner.input, sources)
-    if (
-        located is not None
-        and located.dataset.layer
-        and not inner.Mode.Name(inner.mode).endswith(("CREATE", "REPLACE"))
-    ):
-        _extend(found, parts, sources)
-    return Effect(Write(target, lifecycle, partitions=partitions), found, unlocated=unlocated)
+    return Effect(Write(target, lifecycle, partitions=partitions), _query(inner.input, sources), unlocated=unlocated)
 
 
 def _merge_into(inner: Any, sources: Sources) -> Effect:
