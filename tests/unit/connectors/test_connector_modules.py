@@ -93,6 +93,51 @@ def test_airflow_reads_jobs_runs_and_assets() -> None:
     assert again == [one for one in sent if "run" in one]
 
 
+def test_airflow_reads_the_partitions_of_runs_and_of_asset_events() -> None:
+    """The shapes of Airflow 3.2: a DAG's run has a partition key, and so has each event of an asset."""
+    event = {
+        "id": 9, "asset_id": 1, "uri": "s3://lake/orders", "name": "orders", "group": "asset", "extra": {"rows": 7},
+        "source_dag_id": "daily", "source_task_id": "extract", "source_run_id": "scheduled__2026-11-26", "source_map_index": -1,
+        "created_dagruns": [], "timestamp": "2026-11-26T01:02:00Z", "partition_key": "eu|2026-11-26",
+    }  # fmt: skip
+    upstream = {**event, "uri": "s3://lake/raw", "asset_id": 2, "source_dag_id": "other", "source_task_id": "land"}
+    with recorded("airflow") as system:
+        (run,) = system.answers["GET /api/v2/dags/~/dagRuns"]["dag_runs"]
+        run |= {"run_type": "asset_triggered", "partition_key": "eu|2026-11-26", "logical_date": None}
+        other = {**event, "partition_key": "us|2026-11-26"}
+        unkeyed = {**event, "uri": "s3://lake/sums", "partition_key": None}
+        system.answers["GET /api/v2/assets/events"]["asset_events"] = [event, event, other, unkeyed]
+        path = "GET /api/v2/dags/daily/dagRuns/scheduled__2026-11-26/upstreamAssetEvents"
+        system.answers[path] = {"total_entries": 1, "asset_events": [upstream]}
+        settings = {"address": system.url, "user": "reader", "password": "secret"}
+        sent, report = pull("airflow", settings)
+        del system.answers["GET /api/v2/assets/events"]
+        bare, blind = pull("airflow", settings)
+    assert report.warnings == ()
+    runs = {(one["job"]["name"], one["eventType"]): one for one in sent if "run" in one}
+    dag_run = runs["daily", "START"]["run"]["facets"]["airflowDagRun"]["dagRun"]
+    assert dag_run == {
+        "dag_id": "daily", "run_id": "scheduled__2026-11-26", "run_type": "asset_triggered", "partition_key": "eu|2026-11-26",
+    }  # fmt: skip
+    assert runs["daily.extract", "COMPLETE"]["run"]["facets"]["airflow"]["dagRun"] == dag_run
+    (read,) = runs["daily", "START"]["inputs"]
+    assert (read["namespace"], read["name"]) == ("s3://lake", "raw")
+    assert read["inputFacets"]["subset"]["inputCondition"] == {
+        "type": "partition",
+        "partitions": [{"identifier": "eu|2026-11-26"}],
+    }
+    written = {one["name"]: one["outputFacets"] for one in runs["daily.extract", "COMPLETE"]["outputs"]}
+    assert written["orders"]["subset"]["outputCondition"]["partitions"] == [
+        {"identifier": "eu|2026-11-26"},
+        {"identifier": "us|2026-11-26"},
+    ]
+    assert written["sums"] == {}
+    # A task that failed wrote nothing that Airflow knows of.
+    assert runs["daily.load", "FAIL"]["outputs"] == []
+    assert [one for one in blind.warnings if "events of assets were not read" in one]
+    assert not any(one["outputs"] for one in bare if "run" in one)
+
+
 def test_superset_reads_charts_dashboards_and_who_opened_them() -> None:
     with recorded("superset") as system:
         settings = {
