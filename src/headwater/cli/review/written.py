@@ -101,7 +101,7 @@ def _row(one: Affected) -> str:
     cells = (
         effect,
         _code(f"{one.place}:{one.line}"),
-        _code(one.table),
+        _code(one.table) + (f" tier {_code(one.tier)}" if one.tier else ""),
         _plain(one.reason + columns),
         " → ".join(map(_code, one.path)),
     )

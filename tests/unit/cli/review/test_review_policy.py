@@ -60,6 +60,13 @@ def test_the_policy_decides_what_fails(project: Path, policy: str, count: int) -
     assert fails(policy)[0] == count
 
 
+def test_the_comment_names_the_tier_of_a_table(project: Path) -> None:
+    CliRunner().invoke(program, ["review", "dbt", "--base", "../base", "--markdown", "comment.md"])
+    rows = [line for line in Path("comment.md").read_text().splitlines() if "tagged.sql" in line]
+    assert len(rows) == 1
+    assert "shop.tagged` tier `gold`" in rows[0]
+
+
 def test_a_rule_by_tier_says_where_no_table_has_one(project: Path) -> None:
     for file in ("dbt_project.yml", "models/tagged.sql"):
         path = project / "dbt" / file

@@ -48,8 +48,16 @@ const affectedColumns: Column<Affected>[] = [
   {
     id: "makes",
     header: "Makes",
-    value: (row) => row.table,
-    cell: (row) => (row.table ? <TableName name={row.table} /> : <span className="soft">a query</span>),
+    value: (row) => `${row.table} ${row.tier ?? ""}`,
+    cell: (row) =>
+      row.table ? (
+        <>
+          <TableName name={row.table} />
+          {row.tier && <span className="tag"> tier {row.tier}</span>}
+        </>
+      ) : (
+        <span className="soft">a query</span>
+      ),
   },
   {
     id: "why",

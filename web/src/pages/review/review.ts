@@ -15,6 +15,8 @@ export interface Affected {
   certain: boolean;
   edited: boolean;
   path: string[];
+  /** Of the table, as its model or the server's tag has it; "" or none without one. */
+  tier?: string;
 }
 export interface Changed {
   action: string;
