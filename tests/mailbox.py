@@ -2,7 +2,7 @@
 
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from email import message_from_bytes
 from email.message import Message
@@ -13,12 +13,13 @@ from aiosmtpd.controller import Controller
 
 
 class Mailbox:
-    """`refuse`: what is answered to an address, by it; `answer`: to the text of a mail."""
+    """`refuse`: what is answered to an address, by it; `answer`: to the text of a mail; `taken`: called when a mail is taken, before its answer."""
 
     def __init__(self) -> None:
         self.mails: list[tuple[str, Message]] = []
         self.refuse: dict[str, str] = {}
         self.answer = "250 taken"
+        self.taken: Callable[[], None] = lambda: None
         self.port = 0
 
     @property
@@ -44,6 +45,7 @@ class Mailbox:
             self.mails += [
                 (address, message_from_bytes(envelope.content, policy=default)) for address in envelope.rcpt_tos
             ]
+            self.taken()
         return self.answer
 
 

@@ -78,6 +78,28 @@ def test_a_server_that_is_killed_loses_and_doubles_no_message(
         assert {each["state"] for each in one["messages"]} == {"sent"}
 
 
+def test_a_server_that_is_killed_between_sending_and_noting_sends_the_same_mail_again(
+    serve: Callable[..., Process],
+) -> None:
+    """No protocol lets a sender know: the mail comes twice at most, under one id and with one text, so that a mail program shows it once."""
+    with mailbox() as mail:
+        server = serve(**settings(mail.port)).ready()
+        apply(server, "0")
+        mail.taken = server.kill
+        fail(server, 1)
+        assert waited(lambda: bool(mail.mails))
+        mail.taken = lambda: None
+        server = serve(**settings(mail.port)).ready()
+        assert waited(lambda: {each["state"] for one in alerts(server) for each in one["messages"]} == {"sent"}), (
+            alerts(server)
+        )
+        time.sleep(4)  # longer than a lease
+        ids = {(address, message["Message-ID"]) for address, message in mail.mails}
+        assert sorted(address for address, _ in ids) == ["ana@example.com", "ops@example.com"]
+        assert 3 <= len(mail.mails) <= 4
+        assert len({(address, message["Subject"], message.get_payload()) for address, message in mail.mails}) == 2
+
+
 def test_two_servers_send_each_message_once(serve: Callable[..., Process]) -> None:
     with mailbox() as mail:
         first, second = serve(**settings(mail.port)), serve(**settings(mail.port))

@@ -10738,6 +10738,8 @@ export interface operations {
             query?: {
                 /** @description wrong, policy, failed, doubted, late or stalled. */
                 kind?: string | null;
+                /** @description Only those whose cause, or something that is hit, this person owns. */
+                owner?: string | null;
                 limit?: number;
                 offset?: number;
             };

@@ -87,17 +87,23 @@ class _Trouble(msgspec.Struct, frozen=True):
 
 
 async def open_incidents(
-    database: Database, *, kind: str | None = None, limit: int = 100, offset: int = 0
+    database: Database, *, kind: str | None = None, owner: str | None = None, limit: int = 100, offset: int = 0
 ) -> OpenIncidents:
-    """The list; of one kind, or of all. InvalidQuestion for a kind that there is not."""
+    """The list; of one kind, or of all; of causes and hit objects that this person owns, or of any. InvalidQuestion for a kind that there is not."""
     if kind is not None and kind not in KINDS:
         raise InvalidQuestion(f"kind {kind[:40]!r} is not one of {', '.join(KINDS)}", parameter="kind")
     found, left_out = await _all(database)
+    if owner is not None:
+        found = [one for one in found if _concerns(one, owner.casefold())]
     counts = {each: sum(one.kind == each for one in found) for each in KINDS}
     wanted = [one for one in found if kind in {None, one.kind}]
     wanted.sort(key=lambda one: (KINDS.index(one.kind), one.since or _FAR, one.id))
     shown = await _with_errors(database, wanted[offset : offset + limit])
     return OpenIncidents(len(wanted), counts, shown, left_out)
+
+
+def _concerns(one: OpenIncident, owner: str) -> bool:
+    return any(owner == name.casefold() for names in (one.owners, *(hit.owners for hit in one.hit)) for name in names)
 
 
 async def open_incident(database: Database, id_: str) -> OpenIncident:

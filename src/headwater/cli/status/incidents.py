@@ -81,6 +81,10 @@ def open_(
     kind: Annotated[
         str | None, typer.Option(help="List only one kind: wrong, policy, failed, doubted, late or stalled.")
     ] = None,
+    owner: Annotated[
+        str | None,
+        typer.Option(help="List only what concerns this person: they own the cause, or something that is hit."),
+    ] = None,
     limit: Limit = 50,
     url: Url = None,
     json: Json = False,
@@ -96,8 +100,10 @@ def open_(
       headwater incident open
 
       headwater incident open --kind failed --json
+
+      headwater incident open --owner ana@example.com
     """
-    body = server.ask(url, "/api/v2/open-incidents", kind=kind, limit=limit)
+    body = server.ask(url, "/api/v2/open-incidents", kind=kind, owner=owner, limit=limit)
     if json:
         output.raw(body)
         return

@@ -1,5 +1,5 @@
 // What needs me now, what changed since yesterday, and what I looked at.
-import { useAsk } from "../../api/queries.ts";
+import { useAsk, useMe } from "../../api/queries.ts";
 import { bytes, count } from "../../format.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -7,12 +7,17 @@ import { When } from "../../parts/when.tsx";
 import { FirstEvent } from "./first-event.tsx";
 import { IncidentBand } from "./incident-band.tsx";
 import { MyViews } from "./my-views.tsx";
+import { Operation } from "./operation.tsx";
 import { Recent } from "./recent.tsx";
 import { Since } from "./since.tsx";
 import { Tour } from "./tour.tsx";
+import { Yours } from "./yours.tsx";
 
 export function HomePage() {
   const status = useAsk("/api/v2/status");
+  const role = useMe().data?.role;
+  // A reader's own things come first; who operates sees what keeps the server from its work.
+  const operates = role === "write" || role === "admin";
   const empty = status.data?.events.total === 0;
   return (
     <Page
@@ -36,7 +41,9 @@ export function HomePage() {
       ) : (
         <>
           <Tour />
+          {operates ? <Operation /> : <Yours />}
           <IncidentBand />
+          {operates && <Yours />}
           <Since />
           <MyViews />
           <Recent />

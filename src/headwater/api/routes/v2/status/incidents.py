@@ -110,11 +110,17 @@ async def list_open_incidents(
     kind: Annotated[
         str | None, QueryParameter(max_length=40, description="wrong, policy, failed, doubted, late or stalled.")
     ] = None,
+    owner: Annotated[
+        str | None,
+        QueryParameter(
+            max_length=300, description="Only those whose cause, or something that is hit, this person owns."
+        ),
+    ] = None,
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> open_incidents.OpenIncidents:
     """List everything that needs a person now: what is wrong, doubted, fails, is late or fell silent, each under its cause."""
-    return await open_incidents.open_incidents(state.database, kind=kind, limit=limit, offset=offset)
+    return await open_incidents.open_incidents(state.database, kind=kind, owner=owner, limit=limit, offset=offset)
 
 
 @get("/open-incident")
