@@ -113,8 +113,7 @@ describe("a reader", () => {
 describe("the first page", () => {
   onPage("begins with what concerns the reader", async (page, open) => {
     const at = new Date().toISOString();
-    const owned = { namespace: "postgres://shop:5432", name: "shop.public.mine", facets: {} };
-    owned.facets.ownership = { _producer: "urn:t", _schemaURL: "urn:t", owners: [{ name: "a reader" }] };
+    const ownership = { _producer: "urn:t", _schemaURL: "urn:t", owners: [{ name: "a reader" }] };
     await server.ask("api/v1/lineage/batch", [
       {
         eventType: "FAIL",
@@ -122,14 +121,14 @@ describe("the first page", () => {
         producer: "urn:t",
         schemaURL: "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
         run: { runId: "0199c0de-0000-7000-8000-00000000f001" },
-        job: { namespace: "shop", name: "load-mine" },
+        job: { namespace: "shop", name: "load-mine", facets: { ownership } },
         inputs: [],
-        outputs: [owned],
+        outputs: [{ namespace: "postgres://shop:5432", name: "shop.public.mine", facets: { ownership } }],
       },
     ]);
     await server.as(page, "a reader");
     await open("");
-    await page.getByRole("list", { name: "Incidents that concern you" }).getByText("load-mine").waitFor();
+    await page.getByRole("list", { name: "Incidents that concern you" }).getByText("load-mine").first().waitFor();
     const titles = await page.locator("section.section > h2").allTextContents();
     assert.ok(
       titles.findIndex((one) => one.startsWith("Yours")) < titles.findIndex((one) => one.startsWith("Now")),
