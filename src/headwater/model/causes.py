@@ -4,6 +4,8 @@ A hypothesis says that the runs which have a value (or any value first seen sinc
 the chance that a change of this aspect does harm, times its Bayes factor: how much better it foretells which runs were bad than one rate for all
 does. The prior falls with each change of the same aspect that harmed nothing. Beside the hypotheses stand two others: that runs fail by chance, and
 that something changed which no run reports. The probabilities of all add up to one, so a cause is named only if it beats them and all other changes.
+What no run reports may come with a change that is reported, by coincidence. How often that happens shows in the job's own past: in how many good runs
+a change as likely to do harm came, and did none. Where it is often, the change is a suspicion, not a cause.
 Rules and measurements: docs/explanation/why.md.
 """
 
@@ -17,7 +19,11 @@ import msgspec
 from headwater.model.observation import Aspect, Kind, Observation
 
 SURE = 0.85
-"""From this probability on a cause is named."""
+"""From this probability on a cause is named, or suspected."""
+COINCIDENCE = 0.07
+"""A change is no cause if changes as likely to do harm came in a larger share of the earlier runs."""
+# How many times better than a change at one time a cause must explain the bad runs, to be no coincidence of that time.
+_TELLING = 20.0
 # (pseudo-counts of harmful and harmless changes): how often a change of this kind breaks a job, before anything is known of the job.
 _HARM: Mapping[Kind, tuple[float, float]] = {
     Kind.CODE: (1.0, 4.0), Kind.SQL: (1.0, 4.0), Kind.SCHEMA: (1.0, 3.0), Kind.ENGINE: (1.0, 4.0), Kind.PACKAGE: (0.2, 4.0),
@@ -65,15 +71,30 @@ class Suspects(msgspec.Struct, frozen=True):
 
 
 class Ranking(msgspec.Struct, frozen=True):
-    """The likeliest first. `by_chance`, `unreported`: the probabilities that none of them is it."""
+    """The likeliest first. `by_chance`, `unreported`: the probabilities that none of them is it.
+
+    `coincidence`: of the good runs before the first suspects came, the share in which a change as likely to do harm came, and did none. 0 if the bad
+    runs are not just those since a time: then no coincidence explains them.
+    """
 
     suspects: list[Suspects]
     by_chance: float
     unreported: float
+    coincidence: float
 
     @property
     def named(self) -> Suspects | None:
-        """The cause, or the few of which one is it, if that is far likelier than everything else together."""
+        """The cause, or the few of which one is it, if that is far likelier than everything else together, and hardly a coincidence."""
+        first = self._likely
+        return first if self.coincidence <= COINCIDENCE else None
+
+    @property
+    def coinciding(self) -> Suspects | None:
+        """The change that would be the cause, if such changes did not come as often without harm."""
+        return self._likely if self.named is None else None
+
+    @property
+    def _likely(self) -> Suspects | None:
         return self.suspects[0] if self.suspects and self.suspects[0].probability >= SURE else None
 
 
@@ -91,7 +112,7 @@ def rank(runs: Sequence[Observation]) -> Ranking:
     """Rank the causes of the bad runs among runs of one job, oldest first. No run is bad, or all are: nothing is ranked."""
     bad = [one.bad for one in runs]
     if all(bad) or not any(bad):
-        return Ranking([], 1.0, 0.0)
+        return Ranking([], 1.0, 0.0, 0.0)
     found = [one for aspect in _aspects(runs) if (one := _likeliest(_hypotheses(aspect, runs))) is not None]
     found.sort(key=lambda one: (-one.weight, one.aspect))
     unreported = (
@@ -109,7 +130,31 @@ def rank(runs: Sequence[Observation]) -> Ranking:
     for cause in causes:
         groups.setdefault((cause.first, cause.counts), []).append(cause)
     suspects = [Suspects(group, sum(cause.probability for cause in group)) for group in groups.values()]
-    return Ranking(sorted(suspects, key=lambda one: -one.probability), 1.0 / total, unreported / total)
+    suspects.sort(key=lambda one: -one.probability)
+    return Ranking(suspects, 1.0 / total, unreported / total, _coincidence(suspects[0], runs) if suspects else 0.0)
+
+
+def _coincidence(likeliest: Suspects, runs: Sequence[Observation]) -> float:
+    """See Ranking. An aspect that is new in most runs changes nothing."""
+    first, counts = likeliest.causes[0].first, likeliest.causes[0].counts
+    bad = [one.bad for one in runs]
+    if _log_factor(counts) > _log_factor(_since(bad, first)) + math.log(_TELLING):
+        return 0.0
+    seen: dict[Aspect, set[str]] = {}
+    changes: list[tuple[int, Aspect, float]] = []
+    for place in range(first):
+        for aspect, value in runs[place].values.items():
+            values = seen.setdefault(aspect, set())
+            if values and value not in values:
+                changes.append((place, aspect, _prior(aspect, len(values) - 1)))
+            values.add(value)
+    harm = [0.0] * first
+    for place, aspect, prior in changes:
+        if 2 * len(seen[aspect]) <= first:
+            harm[place] += prior
+    likely = sum(_prior(cause.aspect, cause.harmless) for cause in likeliest.causes) * 0.999
+    good = [place for place in range(1, first) if not bad[place]]
+    return sum(1 for place in good if harm[place] >= likely) / len(good) if good else 0.0
 
 
 def _aspects(runs: Sequence[Observation]) -> list[Aspect]:
@@ -222,8 +267,13 @@ def _ordinary(number: float, others: Sequence[float]) -> bool:
 
 
 def _weight(aspect: Aspect, counts: Counts, harmless: int) -> float:
+    return _prior(aspect, harmless) * math.exp(min(700.0, _log_factor(counts)))
+
+
+def _prior(aspect: Aspect, harmless: int) -> float:
+    """Return how likely a change of the aspect does harm, after so many that did none."""
     harm, calm = _HARM[aspect.kind]
-    return harm / (harm + calm + harmless) * math.exp(min(700.0, _log_factor(counts)))
+    return harm / (harm + calm + harmless)
 
 
 def _since(bad: Sequence[bool], place: int) -> Counts:

@@ -158,6 +158,25 @@ def test_a_failure_without_a_change_names_nothing(client: Any) -> None:
     assert found["by_chance"] > 0.5
 
 
+def test_a_change_like_others_that_did_no_harm_is_called_a_coincidence(client: Any, headwater: Any) -> None:
+    later = {"engine": "4.0.1", "sql": "select id, amount as euros from orders"}
+    send(
+        client,
+        [
+            *days(0, 4),
+            *days(4, 8, engine="4.0.1"),
+            *days(8, 12, **later),
+            *days(12, 20, **_BAD, **later, code="badc0de"),
+        ],
+    )
+    found = client.get("/api/v2/why", job="job:test:report").json()
+    assert (found["named"], found["coinciding"], found["coincidence"]) == (False, True, round(2 / 11, 4))
+    assert [cause["kind"] for cause in found["suspects"][0]["causes"]] == ["code"]
+    told = headwater("why", "report").output
+    assert "No cause is sure; this changed at the same time\n  code version" in told
+    assert "with 18% of the good runs before, a change as likely to do harm came, and did none" in told
+
+
 def test_a_job_that_recovered_and_one_that_does_well(client: Any, headwater: Any) -> None:
     send(client, [*days(0, 12), *days(12, 15, **_BAD, code="badc0de"), *days(15, 18)])
     found = client.get("/api/v2/why", job="job:test:report").json()

@@ -46,6 +46,10 @@ def test_runs_that_fail_by_chance_have_no_cause(chance: float) -> None:
     assert _share(_named, [draw_history(seed, 1.0, causes=0, chance=chance) for seed in _SEEDS]) <= 0.05
 
 
+def test_what_no_run_reports_is_not_taken_for_what_changed_with_it() -> None:
+    assert _share(_named, [draw_history(seed, 1.0, causes=0, unrecorded=True) for seed in _SEEDS]) <= 0.05
+
+
 @pytest.mark.parametrize("effect", [0.1, 0.3, 0.7])
 def test_a_cause_of_less_effect_is_not_mistaken_for_another(effect: float) -> None:
     assert _share(_wrong, [draw_history(seed, effect) for seed in _SEEDS]) <= 0.05
@@ -82,6 +86,33 @@ def test_deploys_that_went_well_speak_for_the_next() -> None:
         rank(_runs(*codes, "z", bad="z")) for codes in (["c0"] * 20, [f"c{number}" for number in range(20)])
     )
     assert (seldom.named is None, often.named is None) == (False, True)
+
+
+def test_a_change_like_others_that_did_no_harm_is_a_suspicion() -> None:
+    """Three engines changed before: a fourth change may have come with the failure by chance."""
+    engines = {Aspect(Kind.ENGINE, name): day for name, day in (("spark", 6), ("flink", 12), ("dbt", 18))}
+    runs = [
+        Observation(one.bad, one.values | {engine: str(day >= since) for engine, since in engines.items()})
+        for day, one in enumerate(_runs(*["a"] * 24, *["b"] * 8, bad="b"))
+    ]
+    ranking = rank(runs)
+    assert ranking.named is None
+    assert ranking.coinciding is not None
+    assert [cause.aspect for cause in ranking.coinciding.causes] == [_CODE]
+    assert ranking.coincidence == pytest.approx(3 / 23)
+    alone = rank([Observation(one.bad, {_CODE: one.values[_CODE]}) for one in runs])
+    assert (alone.named is not None, alone.coinciding, alone.coincidence) == (True, None, 0.0)
+
+
+def test_a_value_that_comes_and_goes_with_the_failures_is_no_coincidence() -> None:
+    engines = {Aspect(Kind.ENGINE, name): day for name, day in (("spark", 2), ("flink", 4), ("dbt", 6))}
+    codes = [*["a"] * 9, "b", *["a"] * 9, "b", *["a"] * 9, "b", "b"]
+    runs = [
+        Observation(one.bad, one.values | {engine: str(day >= since) for engine, since in engines.items()})
+        for day, one in enumerate(_runs(*codes, bad="b"))
+    ]
+    ranking = rank(runs)
+    assert (ranking.named is not None, ranking.coincidence) == (True, 0.0)
 
 
 def test_an_input_that_stays_as_it_was_is_a_change() -> None:

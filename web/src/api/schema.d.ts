@@ -6515,6 +6515,8 @@ export interface components {
             runs: number;
             bad: number;
             named: boolean;
+            coinciding: boolean;
+            coincidence: number;
             suspects: components["schemas"]["history_why_Suspects"][];
             hidden: number;
             by_chance: number;

@@ -57,7 +57,9 @@ class Suspects(msgspec.Struct):
 class Why(msgspec.Struct, kw_only=True):
     """The answer for one job. `question`: `failed`, `slower`, or `nothing` where the job does well. `goes_on`: its latest run is still bad.
 
-    `named`: the first suspects are far likelier than everything else. `by_chance`: the probability that the job fails now and then, whatever changes;
+    `named`: the first suspects are far likelier than everything else, and hardly a coincidence. `coinciding`: they would be named, but in the share
+    `coincidence` of the earlier good runs a change as likely to do harm came, and did none: they changed at the same time, and may not be the cause.
+    `by_chance`: the probability that the job fails now and then, whatever changes;
     `unreported`: that something changed which no run reports. `hidden`: suspects that are not listed. `equal`: at most 200 of the
     `equal_count` aspects in which the first bad run and the last good one before it are alike. `unknown`: kinds that no run reports.
     """
@@ -70,6 +72,8 @@ class Why(msgspec.Struct, kw_only=True):
     runs: int
     bad: int
     named: bool
+    coinciding: bool
+    coincidence: float
     suspects: list[Suspects]
     hidden: int
     by_chance: float
@@ -154,8 +158,8 @@ async def _slower(connection: Connection, owner: NodeRow) -> Why | None:
 
 def _nothing(owner: NodeRow, notes: list[str]) -> Why:
     return Why(
-        job=owner.node_id, question="nothing", goes_on=False, last_good=None, first_bad=None, runs=0, bad=0, named=False, suspects=[], hidden=0,
-        by_chance=0.0, unreported=0.0, equal=[], equal_count=0, unknown=[], notes=notes,
+        job=owner.node_id, question="nothing", goes_on=False, last_good=None, first_bad=None, runs=0, bad=0, named=False, coinciding=False,
+        coincidence=0.0, suspects=[], hidden=0, by_chance=0.0, unreported=0.0, equal=[], equal_count=0, unknown=[], notes=notes,
     )  # fmt: skip
 
 
@@ -177,6 +181,7 @@ def _answer(
         last_good=run_difference.compared(before, owner.node_id) if before else None,
         first_bad=run_difference.compared(after, owner.node_id) if after else None,
         runs=len(found), bad=sum(bad), named=ranking.named is not None,
+        coinciding=ranking.coinciding is not None, coincidence=round(ranking.coincidence, 4),
         suspects=suspects[:_MOST_SUSPECTS], hidden=max(0, len(suspects) - _MOST_SUSPECTS),
         by_chance=round(ranking.by_chance, 4), unreported=round(ranking.unreported, 4), equal=equal[:_MOST_EQUAL], equal_count=len(equal),
         unknown=run_difference.unknown_kinds(list(found)), notes=[],

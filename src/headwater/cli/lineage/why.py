@@ -90,16 +90,25 @@ def _print_suspects(found: dict[str, Any]) -> None:
         output.line(
             "Cause" if len(found["suspects"][0]["causes"]) == 1 else "Cause: one of these, which came together", "bold"
         )
+    elif found["coinciding"]:
+        output.line("No cause is sure; this changed at the same time", "bold")
     else:
         output.line("No cause stands out; the likeliest first", "bold")
-    for number, group in enumerate(found["suspects"][: 1 if found["named"] else 5]):
+    stands_out = found["named"] or found["coinciding"]
+    for number, group in enumerate(found["suspects"][: 1 if stands_out else 5]):
         for cause in group["causes"]:
             _print_cause(cause, group["probability"] if len(group["causes"]) == 1 else None)
         if len(group["causes"]) > 1:
             output.line(
                 f"  together {group['probability']:.0%}: they are in the same runs, so no run tells them apart", "dim"
             )
-        if number == 0 and found["named"] and len(found["suspects"]) > 1:
+        if found["coinciding"]:
+            output.line(
+                f"  it may be a coincidence: with {found['coincidence']:.0%} of the good runs before, "
+                "a change as likely to do harm came, and did none",
+                "dim",
+            )
+        if number == 0 and stands_out and len(found["suspects"]) > 1:
             output.line(
                 f"  {output.counted(len(found['suspects']) - 1 + found['hidden'], 'other change')} less likely; --json lists them",
                 "dim",

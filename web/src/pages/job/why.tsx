@@ -43,7 +43,7 @@ export function Why({ job, run, short = false }: { job?: string; run?: string; s
               ) : (
                 <p>Nothing that the runs report changed with it.</p>
               )}
-              {first && !found.named && <p className="soft">No cause stands out; this is the likeliest.</p>}
+              {first && !found.named && <p className="soft">{unsure(found)}</p>}
               <p>
                 <Link to="/jobs/$id/{-$tab}" params={{ id: bareName(found.job), tab: "why" }}>
                   What else changed, and what is equal
@@ -64,7 +64,7 @@ export function Why({ job, run, short = false }: { job?: string; run?: string; s
                 <span key={note}> {sentenceOf(note)}</span>
               ))}
             </p>
-            <Section title={found.named ? "Cause" : first ? "No cause stands out; the likeliest first" : "No cause"}>
+            <Section title={headOf(found)}>
               {!first && (
                 <p className="soft">
                   {found.bad === found.runs
@@ -73,7 +73,8 @@ export function Why({ job, run, short = false }: { job?: string; run?: string; s
                 </p>
               )}
               {first && <Group causes={first.causes} probability={first.probability} />}
-              {found.named && others.length > 0 ? (
+              {found.coinciding && <p className="soft">{unsure(found)}</p>}
+              {(found.named || found.coinciding) && others.length > 0 ? (
                 <details>
                   <summary>{plural(others.length + found.hidden, "other change")}, less likely</summary>
                   {others.map((group, i) => (
@@ -106,6 +107,24 @@ export function Why({ job, run, short = false }: { job?: string; run?: string; s
     </Answered>
   );
 }
+
+interface Sure {
+  named: boolean;
+  coinciding: boolean;
+  coincidence: number;
+  suspects: unknown[];
+}
+
+function headOf(found: Sure) {
+  if (found.named) return "Cause";
+  if (found.coinciding) return "No cause is sure; this changed at the same time";
+  return found.suspects.length > 0 ? "No cause stands out; the likeliest first" : "No cause";
+}
+
+const unsure = (found: Sure) =>
+  found.coinciding
+    ? `It changed at the same time, which may be a coincidence: with ${percent(found.coincidence)} of the good runs before, a change as likely to do harm came, and did none.`
+    : "No cause stands out; this is the likeliest.";
 
 /** A note of the server, which begins in lower case, as a sentence. */
 const sentenceOf = (note: string) => `${note.charAt(0).toUpperCase()}${note.slice(1)}.`;
