@@ -35,12 +35,12 @@ def answer(spark: Any, case: Path) -> dict[str, Any]:
     together = source(case.parent.name).read(spark, [str(case / "input")], given(case)).together.collect()
     rows, bad, skipped = [], [], 0
     for row in (row.asDict(recursive=True) for row in together):
-        problem = row.pop("problem")
+        problem, flaw = row.pop("problem"), row.pop("flaw")
         file = row["file"].rsplit("/input/", 1)[-1]
         if problem is None:
             assert (row["source"], row["dialect"]) == (case.parent.name, case.parent.name)
             told = {key: _plain(value) for key, value in row.items() if value is not None and key not in _SAME}
-            rows.append({**told, "file": file})
+            rows.append({**told, "file": file} | ({"flaw": flaw["code"]} if flaw else {}))
         elif problem["code"] == "skipped":
             skipped += 1
         else:

@@ -8,6 +8,7 @@ is measured back from there would look stale.
 import datetime as dt
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import Column, DataFrame
@@ -17,11 +18,14 @@ from pyspark.sql.types import BooleanType, StringType, StructField, StructType
 from headwater.pipeline.query_log.schema import LANDED, QUARANTINE
 from headwater.pipeline.query_log.sources.rows import (
     BAD_ROW,
+    FLAW,
     NO_HISTORY,
     NO_IDENTITY,
     NO_TIME,
     OTHER_LANGUAGE,
+    PROBLEM,
     SKIPPED,
+    STANDS_IN,
     UNFINISHED,
     Rows,
 )
@@ -50,12 +54,10 @@ CODES: Final = (
     TOO_LARGE,
     UNREADABLE_TEXT,
 )
-"""Every reason for which a record is no execution, or one without its text."""
+"""Every reason for which a record is no execution, or one without its text or its history."""
 AHEAD: Final = dt.timedelta(days=1)
 """The furthest that a clock may be ahead: a time without its zone is hours off, and no more."""
 _SAMPLE: Final = 2_000
-_PROBLEM: Final = "problem"
-_FLAW: Final = "flaw"
 _WANTED: Final = "wanted"
 _TOLD: Final = StructType(
     [
@@ -81,7 +83,7 @@ class Landed:
     @property
     def bad(self) -> DataFrame:
         """Return the rows that could not be used, or not whole, with the columns of QUARANTINE; `at` is the time of the run."""
-        found = self.together.withColumn("_wrong", F.coalesce(_PROBLEM, _FLAW)).where(F.col("_wrong.code") != SKIPPED)
+        found = self.together.withColumn("_wrong", F.coalesce(PROBLEM, FLAW)).where(F.col("_wrong.code") != SKIPPED)
         told = {
             "source": F.col("source"),
             "file": F.col("file"),
@@ -94,8 +96,8 @@ class Landed:
 
 
 def land(rows: Rows, longest: int = LONGEST, now: dt.datetime | None = None, within: Column | None = None) -> Landed:
-    """`rows.together` has the columns of LANDED_ROWS and `problem`. A text of more than `longest` bytes becomes null; bytes that are no UTF-8 and
-    characters of code 0 become U+FFFD. A statement of blanks has no key. A start more than AHEAD after `now` (by default the time of the run)
+    """`rows.together` has the columns of LANDED_ROWS, `problem` and `flaw`. A text of more than `longest` bytes becomes null; bytes that are no UTF-8
+    and characters of code 0 become U+FFFD. A statement of blanks has no key. A start more than AHEAD after `now` (by default the time of the run)
     is a problem. `within`: of the rows without a problem those that are wanted.
 
     Where a task met the text's key before, `statement` is null too: what there is to know of a key any of its texts says."""
@@ -111,12 +113,16 @@ def land(rows: Rows, longest: int = LONGEST, now: dt.datetime | None = None, wit
         _flaw(UNREADABLE_TEXT, F.lit("its text has bytes that are no UTF-8, or characters of code 0"), repaired),
     )
     bounded = F.when(large, F.lit(None).cast("string")).when(spoiled, repaired).otherwise(text)
-    known = rows.together.withColumn(_PROBLEM, F.coalesce(_PROBLEM, F.when(*_from_the_future(repaired, now))))
-    found = known.withColumn(_FLAW, flaw).withColumn("statement", bounded).withColumn("day", F.to_date("started_at"))
-    wanted = F.col(_PROBLEM).isNull()
+    known = rows.together.withColumn(PROBLEM, F.coalesce(PROBLEM, F.when(*_from_the_future(repaired, now))))
+    found = (
+        known.withColumn(FLAW, F.coalesce(flaw, FLAW))
+        .withColumn("statement", bounded)
+        .withColumn("day", F.to_date("started_at"))
+    )
+    wanted = F.col(PROBLEM).isNull()
     if within is not None:
         wanted &= within
-        found = found.where(F.col(_PROBLEM).isNotNull() | F.col(_FLAW).isNotNull() | within)
+        found = found.where(F.col(PROBLEM).isNotNull() | F.col(FLAW).isNotNull() | within)
     return Landed(_read(found.withColumn(_WANTED, wanted)))
 
 
@@ -128,7 +134,11 @@ def _read(rows: DataFrame) -> DataFrame:
         yield from _text_columns(batches)
 
     told = F.arrow_udf(extract_texts, _TOLD)(F.col("statement"), F.col("dialect"), F.col(_WANTED))
-    named = {"text_key": F.col("_told.text_key"), "comments": F.col("_told.comments")}
+    # The text of a query is the greatest that any row has of it: one that stands for a text gives way to the text.
+    stands_in = reduce(Column.__or__, (F.col("statement").startswith(begin) for begin in STANDS_IN))
+    key = F.col("_told.text_key")
+    text_key = F.when(stands_in, F.concat(F.lit("-"), key)).otherwise(key)
+    named = {"text_key": text_key, "comments": F.col("_told.comments")}
     first = F.when(F.col("_told.first"), F.col("statement"))
     return rows.withColumn("_told", told).withColumns({**named, "statement": first}).drop("_told")
 

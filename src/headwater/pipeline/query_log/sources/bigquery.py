@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
 from headwater.pipeline.expressions import once_a_jvm
 from headwater.pipeline.query_log.sources import files
-from headwater.pipeline.query_log.sources.bigquery_audit import AUDIT_FIELDS, LOGGED, STORED, ended, opened
+from headwater.pipeline.query_log.sources.bigquery_audit import ANONYMOUS, AUDIT_FIELDS, LOGGED, STORED, ended, opened
 from headwater.pipeline.query_log.sources.fields import (
     MILLIS,
     PAIRS,
@@ -69,9 +69,6 @@ EXPORTS: Final = (
     Export("the audit log in a table", (STORED.name,)),
 )
 NAMESPACE: Final = "bigquery"
-
-# The datasets in which BigQuery keeps temporary results. A person's own may begin with `_`, too.
-_ANONYMOUS: Final = r"^[^.]+\._(?:[0-9a-f]{8,}|script[0-9a-f]{8,}|SESSION)\."
 
 
 def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Rows:
@@ -140,7 +137,7 @@ def _columns() -> dict[str, Column]:
     )
     began, ends = F.coalesce(when("started_at"), when("created_at")), when("ended_at")
     script = F.upper(F.coalesce(kind, F.lit(""))) == "SCRIPT"
-    kept = F.when(destination.isNotNull() & ~destination.rlike(_ANONYMOUS), F.array(destination))
+    kept = F.when(destination.isNotNull() & ~destination.rlike(ANONYMOUS), F.array(destination))
     return {
         **{
             name: either(name)
@@ -164,7 +161,7 @@ def _columns() -> dict[str, Column]:
         **{name: F.when(~script, either(name, "bigint")) for name in ("bytes_read", "bytes_billed")},
         "slot_ms": F.when(~script, either("slot_ms", "decimal(25,6)")),
         "cache_hit": either("cache_hit", "boolean"),
-        "told_reads": F.filter(reads, lambda name: ~name.rlike(_ANONYMOUS)),
+        "told_reads": F.filter(reads, lambda name: ~name.rlike(ANONYMOUS)),
         "told_writes": F.coalesce(kept, F.when(reads.isNotNull(), F.array().cast("array<string>"))),
     }
 
@@ -172,7 +169,11 @@ def _columns() -> dict[str, Column]:
 @once_a_jvm
 def _cases() -> tuple[Case, ...]:
     return (
-        Case(F.col("entry") & F.col("audit").isNull(), SKIPPED, "the entry is not about the end of a job"),
+        Case(
+            F.col("entry") & F.col("audit").isNull(),
+            SKIPPED,
+            "the entry is not about the end of a job, nor about rows that no job touched",
+        ),
         Case(F.col("unread") & F.col("query_id").isNull(), BAD_ROW, "the record is not of its file's format"),
         Case(
             F.col("job_state").isin("PENDING", "RUNNING"),

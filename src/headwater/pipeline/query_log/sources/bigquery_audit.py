@@ -2,7 +2,9 @@
 
 The new form is `metadata.jobChange` (BigQueryAuditMetadata), the old one `serviceData.jobCompletedEvent` (AuditData). Each comes as Cloud Logging
 writes it (`protoPayload`: files of a sink to Cloud Storage, of Pub/Sub, of `gcloud logging read`) or as a sink to BigQuery stores it
-(`protopayload_auditlog`, where the new form is JSON text in `metadataJson`). Entries of anything else than the end of a job are no executions.
+(`protopayload_auditlog`, where the new form is JSON text in `metadataJson`). Reads of a table and writes to it without a job (the Storage APIs,
+`tabledata.list`) are entries of their own, with no text: their table is what is known. Those of a job are left out, for its end names them. Entries
+of anything else are no executions.
 """
 
 from typing import Final, NamedTuple
@@ -10,17 +12,16 @@ from typing import Final, NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (its usual name)
 
-from headwater.pipeline.query_log.sources.fields import Field, dotted, names, nested, pairs, text
+from headwater.pipeline.query_log.sources.fields import TEXT, Field, dotted, names, nested, pairs, text
 from headwater.pipeline.query_log.sources.rows import CUT_OFF
 
 _TABLE: Final = "struct<projectId:string,datasetId:string,tableId:string>"
 _STATUS: Final = "struct<code:string,message:string>"
-_CALLER: Final = (
-    "authenticationInfo:struct<principalEmail:string>,requestMetadata:struct<callerSuppliedUserAgent:string>"
-)
+_CALLER: Final = "authenticationInfo:struct<principalEmail:string>,requestMetadata:struct<callerSuppliedUserAgent:string>,resourceName:string"
 
+_TOUCHED: Final = "struct<reason:string,jobName:string>"
 NEW: Final = (
-    "struct<jobChange:struct<after:string,job:struct<jobName:string,"
+    f"struct<tableDataRead:{_TOUCHED},tableDataChange:{_TOUCHED},jobChange:struct<after:string,job:struct<jobName:string,"
     "jobConfig:struct<type:string,labels:map<string,string>,"
     "queryConfig:struct<query:string,queryTruncated:string,destinationTable:string,defaultDataset:string,statementType:string>,"
     "loadConfig:struct<sourceUris:array<string>,destinationTable:string,writeDisposition:string>,"
@@ -56,7 +57,9 @@ STORED: Final = Field(
         f"struct<{_CALLER},metadataJson:string,servicedata_v1_bigquery:{_old('array<struct<key:string,value:string>>')}>"
     ),
 )
-AUDIT_FIELDS: Final = (LOGGED, STORED)
+AUDIT_FIELDS: Final = (LOGGED, STORED, Field("insertId", TEXT), Field("timestamp", TEXT))
+# The datasets in which BigQuery keeps temporary results. A person's own may begin with `_`, too.
+ANONYMOUS: Final = r"^[^.]+\._(?:[0-9a-f]{8,}|script[0-9a-f]{8,}|SESSION)\."
 
 _CANCELLED: Final = "1"
 _PARSED: Final = "stored_metadata"
@@ -68,7 +71,8 @@ def opened(frame: DataFrame) -> DataFrame:
 
 
 def ended() -> Column:
-    """Return an entry of a job that ended as a struct by the names of the common schema and some that the reader puts together; else null.
+    """Return an entry of a job that ended, or of rows that no job touched, as a struct by the names of the common schema and some that the reader
+    puts together; else null.
 
     `frame` is one that was `opened`. Times and numbers are text, as they are there.
     """
@@ -78,6 +82,8 @@ def ended() -> Column:
         _new(F.col(_PARSED)["jobChange"], stored),
         _completed(logged["serviceData"]["jobCompletedEvent"]["job"], logged, stored=False),
         _completed(stored["servicedata_v1_bigquery"]["jobCompletedEvent"]["job"], stored, stored=True),
+        _without_job(logged["metadata"], logged),
+        _without_job(F.col(_PARSED), stored),
     )
 
 
@@ -184,6 +190,24 @@ def _new(change: Column, caller: Column) -> Column:
         "error": text(error["message"]),
     }
     return _only(done, {**told, **_caller_application(caller)})
+
+
+def _without_job(metadata: Column, caller: Column) -> Column:
+    """An entry about the rows of a table that no job read or wrote."""
+    read, written = metadata["tableDataRead"], metadata["tableDataChange"]
+    table = _name(caller["resourceName"])
+    touched = F.coalesce(read, written)
+    alone = touched["jobName"].isNull() & ~F.coalesce(touched["reason"], F.lit("")).isin("JOB", "QUERY")
+    told = {
+        "query_id": F.col("insertId"),
+        "database": F.regexp_extract(caller["resourceName"], r"^projects/([^/]+)/", 1),
+        "statement_kind": touched["reason"],
+        "started_at": F.col("timestamp"),
+        "tags": F.lit(None).cast("map<string,string>"),
+        "told_reads": F.when(read.isNotNull(), F.array(table)).otherwise(F.array().cast("array<string>")),
+        "destination": F.when(read.isNull(), table),
+    }
+    return _only(alone & table.isNotNull() & ~table.rlike(ANONYMOUS), {**told, **_caller_application(caller)})
 
 
 def _completed(job: Column, caller: Column, *, stored: bool) -> Column:

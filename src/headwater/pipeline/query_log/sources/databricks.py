@@ -1,7 +1,8 @@
 """Databricks: the system table system.query.history, of SQL warehouses and serverless compute, and system.access.table_lineage beside it.
 
 The lineage names the tables and paths that Unity Catalog saw a statement read and write. Its rows are in files of their own among the same paths.
-Those without a statement (of notebooks and jobs on clusters) have no history, and are left out.
+Those without a statement (of notebooks and jobs on clusters), and those whose statement is not in the history, are executions of which the tables,
+the user and the time are known.
 """
 
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ from headwater.pipeline.query_log.sources.fields import (
     text,
     total,
 )
-from headwater.pipeline.query_log.sources.rows import BAD_ROW, UNFINISHED, Case, Rows, landed, named
+from headwater.pipeline.query_log.sources.rows import BAD_ROW, NO_HISTORY, UNFINISHED, Case, Rows, landed, named
 
 NAME: Final = "databricks"
 _SOURCE: Final = nested(
@@ -64,6 +65,12 @@ FIELDS: Final = (
     Field("source_path", TEXT),
     Field("target_table_full_name", TEXT),
     Field("target_path", TEXT),
+    Field("event_id", TEXT, ("record_id",)),
+    Field("event_time", TIME),
+    Field("created_by", TEXT),
+    Field("entity_type", TEXT),
+    Field("entity_id", TEXT),
+    Field("entity_run_id", TEXT),
 )
 EXPORTS: Final = (
     Export("system.query.history", ("statement_id", "statement_text", "start_time")),
@@ -73,6 +80,8 @@ _LINEAGE: Final = ("source_table_full_name", "source_path", "target_table_full_n
 
 _UNDER_WAY: Final = ("QUEUED", "STARTED", "COMPILING", "COMPILED", "RUNNING")
 _REDACTED: Final = "<redacted>"
+_EVENT: Final = "struct<at:timestamp,user:string,job:string,file:string>"
+_ALONE: Final = "table_lineage names the tables of a statement of which query.history has nothing in these files"
 
 
 def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Rows:
@@ -84,20 +93,27 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
     raw, plain, there = files.read(spark, paths, files.Wanted(NAME, FIELDS, EXPORTS))
     is_lineage = F.coalesce(*_LINEAGE).isNotNull() & F.coalesce("statement_text", "execution_status").isNull()
     if there and there.isdisjoint(_LINEAGE):  # Parquet, whose footers say so
-        frame = raw.withColumns(dict.fromkeys(("reads", "writes"), F.lit(None).cast("array<string>")))
+        frame = raw.withColumns(
+            {
+                **dict.fromkeys(("reads", "writes"), F.lit(None).cast("array<string>")),
+                "event": F.lit(None).cast(_EVENT),
+                "seen": F.lit(True),
+            }
+        )
     else:
-        frame, plain = raw.where(~is_lineage).join(_lineage(raw.where(is_lineage)), "statement_id", "left"), False
+        history = raw.where(~is_lineage).withColumn("seen", F.lit(True))
+        frame, plain = history.join(_lineage(raw.where(is_lineage)), "statement_id", "full"), False
     status = F.upper(text(F.col("execution_status")))
     columns = {
         "query_id": F.col("statement_id"),
-        "started_at": F.col("start_time"),
+        "started_at": F.coalesce(F.col("start_time"), F.col("event.at")),
         "ended_at": F.col("end_time"),
         "statement": F.when(
             F.lower(F.trim("statement_text")) != _REDACTED, F.nullif(F.col("statement_text"), F.lit(""))
         ),
         "session_id": F.col("session_id"),
-        "job_id": F.col("query_source.job_info.job_id"),
-        "user": F.coalesce(F.col("executed_as"), F.col("executed_by")),
+        "job_id": F.coalesce(F.col("query_source.job_info.job_id"), F.col("event.job")),
+        "user": F.coalesce(F.col("executed_as"), F.col("executed_by"), F.col("event.user")),
         "application": F.coalesce(text(F.col("client_application")), text(F.col("client_driver"))),
         "warehouse": F.coalesce(F.col("compute.warehouse_id"), F.col("compute.cluster_id"), F.col("compute.type")),
         "tags": _tags(),
@@ -117,21 +133,39 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
         "told_reads": F.col("reads"),
         "told_writes": F.col("writes"),
     }
+    alone = F.col("seen").isNull()
     cases = (
+        Case(alone & F.col("event.at").isNull(), NO_HISTORY, f"{_ALONE}: export event_time too"),
         Case(F.col("unread") & F.col("statement_id").isNull(), BAD_ROW, "the record is not of its file's format"),
         Case(status.isin(*_UNDER_WAY), UNFINISHED, "it was still running; a later export has its end"),
     )
-    return landed(frame, NAME, NAME, space, columns, cases, plain=plain)
+    known = frame.withColumns(
+        {
+            "file": F.coalesce("file", "event.file"),
+            "record": F.coalesce("record", F.to_json(F.struct("statement_id", "reads", "writes"))),
+        }
+    )
+    flaws = [Case(alone, NO_HISTORY, _ALONE)]
+    return landed(known, NAME, NAME, space, columns, cases, plain=plain, flaws=flaws)
 
 
 def _lineage(rows: DataFrame) -> DataFrame:
-    """One row a statement: the tables, and paths without a table, that it read and wrote."""
+    """One row a statement: the tables, and paths without a table, that it read and wrote. Without a statement, an event is one; without either, what
+    one run of a notebook, a job or a pipeline did at a time."""
     ends = {
         told: F.sort_array(F.collect_set(F.coalesce(text(F.col(f"{end}_table_full_name")), text(F.col(f"{end}_path")))))
         for told, end in (("reads", "source"), ("writes", "target"))
     }
-    known = rows.where(F.col("statement_id").isNotNull()).groupBy("statement_id")
-    return known.agg(*(column.alias(name) for name, column in ends.items()))
+    of_run = F.sha2(F.concat_ws("\0", "entity_type", "entity_id", "entity_run_id", "created_by", "event_time"), 256)
+    identity = F.coalesce(text(F.col("statement_id")), text(F.col("event_id")), F.substring(of_run, 1, 32))
+    event = F.struct(
+        F.col("event_time").alias("at"),
+        F.col("created_by").alias("user"),
+        F.when(F.upper("entity_type") == "JOB", F.col("entity_id")).alias("job"),
+        F.col("file").alias("file"),
+    )
+    made = (column.alias(name) for name, column in ends.items())
+    return rows.groupBy(identity.alias("statement_id")).agg(*made, F.min(event).cast(_EVENT).alias("event"))
 
 
 def _tags() -> Column:

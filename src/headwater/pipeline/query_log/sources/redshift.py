@@ -4,6 +4,7 @@ SYS_QUERY_DETAIL, where it is exported too, names the tables that the steps of a
 
 SYS_QUERY_TEXT has a statement over several rows by `sequence`; line ends in it are written `\\n`. The pieces are put together here. Both views of
 the same time have to be in one input: pieces without their history are quarantined, and without pieces a long statement is cut at 4,000 characters.
+Steps without their history are a query of which the tables, the user and the time are known.
 """
 
 from collections.abc import Sequence
@@ -68,6 +69,7 @@ EXPORTS: Final = (
 _LONGEST: Final = 3_997
 """Bytes of a text that is no shorter than what SYS_QUERY_HISTORY keeps, whose last character may have had no room."""
 _FILLING: Final = ("insert", "delete", "merge")
+_ALONE: Final = "SYS_QUERY_DETAIL names the tables of a query of which SYS_QUERY_HISTORY has nothing in these files"
 _UNDER_WAY: Final = ("planning", "queued", "running", "returning", "queueing")
 
 
@@ -81,16 +83,22 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
     whole = _statements(raw.where(of_text & readable))
     history = raw.where(~(of_text | of_step) | ~readable).withColumn("seen", F.lit(True))
     tables = _tables(raw.where(of_step & readable))
-    return _rows(history.join(whole, "query_id", "full").join(tables, "query_id", "left"), space)
+    return _rows(history.join(whole, "query_id", "full").join(tables, "query_id", "full"), space)
 
 
 def _tables(steps: DataFrame) -> DataFrame:
     """One row a query: the tables that it scanned, and those that it filled or emptied. A name without its schema is no table's own."""
     step, table = F.lower(F.trim("step_name")), text(F.col("table_name"))
     named = F.when(table.contains("."), table)
-    return steps.groupBy("query_id").agg(
+    naming = steps.where(named.isNotNull() & step.isin("scan", *_FILLING))
+    return naming.groupBy("query_id").agg(
         F.sort_array(F.collect_set(F.when(step == "scan", named))).alias("scanned"),
         F.sort_array(F.collect_set(F.when(step.isin(*_FILLING), named))).alias("filled"),
+        F.min("start_time").alias("began"),
+        F.max(text(F.col("database_name"))).alias("step_database"),
+        F.max(F.size(F.split(named, "[.]")) == 2).alias("is_short"),
+        F.coalesce(F.max(text(F.col("user_name"))), F.max("user_id")).alias("step_user"),
+        F.min("file").alias("step_file"),
     )
 
 
@@ -119,9 +127,8 @@ def _statements(pieces: DataFrame) -> DataFrame:
 
 def _in_database(name: Column) -> Column:
     """`database.schema.table`, where the step names the schema and the table."""
-    return F.when(F.size(F.split(name, "[.]")) == 2, F.concat_ws(".", text(F.col("database_name")), name)).otherwise(
-        name
-    )
+    database = F.coalesce(text(F.col("database_name")), F.col("step_database"))
+    return F.when(F.size(F.split(name, "[.]")) == 2, F.concat_ws(".", database, name)).otherwise(name)
 
 
 def _unescaped(statement: Column) -> Column:
@@ -135,15 +142,16 @@ def _unescaped(statement: Column) -> Column:
 def _rows(frame: DataFrame, namespace: str) -> Rows:
     status = F.lower(text(F.col("status")))
     orphan = F.col("seen").isNull()
+    by_steps = orphan & F.col("step_file").isNotNull()
     label = text(F.col("query_label"))
     columns = {
         "query_id": F.col("query_id"),
-        "started_at": F.col("start_time"),
+        "started_at": F.coalesce("start_time", "began"),
         "ended_at": F.col("end_time"),
         "statement": F.coalesce(F.nullif(F.col("pieced"), F.lit("")), _unescaped(F.rtrim("query_text"))),
-        "database": text(F.col("database_name")),
+        "database": F.coalesce(text(F.col("database_name")), F.col("step_database")),
         "session_id": F.col("session_id"),
-        "user": F.coalesce(text(F.col("user_name")), F.col("user_id")),
+        "user": F.coalesce(text(F.col("user_name")), F.col("user_id"), F.col("step_user")),
         "application": text(F.col("application_name")),
         "warehouse": F.coalesce(text(F.col("service_class_name")), text(F.col("compute_type"))),
         "tags": labelled(
@@ -166,7 +174,12 @@ def _rows(frame: DataFrame, namespace: str) -> Rows:
     }
     cases = (
         Case(
-            orphan,
+            by_steps & (F.col("began").isNull() | (F.col("is_short") & F.col("step_database").isNull())),
+            NO_HISTORY,
+            f"{_ALONE}: export its start_time, and the database_name where tables have none",
+        ),
+        Case(
+            orphan & ~by_steps,
             NO_HISTORY,
             "pieces of a statement of which SYS_QUERY_HISTORY has nothing: export both of the same time",
         ),
@@ -175,11 +188,11 @@ def _rows(frame: DataFrame, namespace: str) -> Rows:
     )
     known = frame.withColumns(
         {
-            "file": F.coalesce(F.col("file"), F.col("text_file")),
+            "file": F.coalesce("file", "text_file", "step_file"),
             "record": F.coalesce(
                 F.col("record"), F.concat_ws(" ", F.lit("query_id"), F.col("query_id"), F.col("pieced"))
             ),
         }
     )
     cut = F.nullif(F.col("pieced"), F.lit("")).isNull() & (F.octet_length(F.rtrim("query_text")) >= _LONGEST)
-    return landed(known, NAME, NAME, namespace, columns, cases, cut=cut)
+    return landed(known, NAME, NAME, namespace, columns, cases, cut=cut, flaws=[Case(by_steps, NO_HISTORY, _ALONE)])

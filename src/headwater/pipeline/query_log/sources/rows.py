@@ -17,8 +17,11 @@ from headwater.pipeline.query_log.sources.fields import settled
 
 SAMPLE: Final = 2_000
 PROBLEM: Final = "problem"
+FLAW: Final = "flaw"
 CUT_OFF: Final = " <cut off by the warehouse>"
 """Put behind a statement of which a warehouse kept only the beginning: it cannot be parsed, so the statement is not taken for a whole one."""
+STANDS_IN: Final = ("READS ", "WRITES ")
+"""A text of the names of tables begins with one of these: see `_statement`."""
 _PROBLEM_TYPE: Final = "struct<code:string,reason:string,sample:string,digest:string>"
 
 BAD_ROW: Final = "bad_row"
@@ -42,19 +45,20 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """`together`: the columns of LANDED_ROWS and `problem` (code, reason, sample, digest), which is null for a row that can be used."""
+    """`together`: the columns of LANDED_ROWS; `problem` (code, reason, sample, digest), which is null for a row that can be used; `flaw`, the same of
+    one that is used though its log says less of it than of others."""
 
     together: DataFrame
 
     @property
     def rows(self) -> DataFrame:
         """One row an execution, with exactly the columns of LANDED_ROWS."""
-        return self.together.where(F.col(PROBLEM).isNull()).drop(PROBLEM)
+        return self.together.where(F.col(PROBLEM).isNull()).drop(PROBLEM, FLAW)
 
     @property
     def bad(self) -> DataFrame:
-        """Return the rows that could not be used, with the columns of QUARANTINE; `at` is the time of the run."""
-        found = self.together.where(F.col(f"{PROBLEM}.code") != SKIPPED)
+        """Return the rows that could not be used, or not whole, with the columns of QUARANTINE; `at` is the time of the run."""
+        found = self.together.withColumn(PROBLEM, F.coalesce(PROBLEM, FLAW)).where(F.col(f"{PROBLEM}.code") != SKIPPED)
         told = {
             "source": F.col("source"),
             "file": F.col("file"),
@@ -89,12 +93,13 @@ def landed(
     *,
     plain: bool = False,
     cut: Column | None = None,
+    flaws: Sequence[Case] = (),
 ) -> Rows:
     """`frame` (which has `file` and `record`) in the common schema; a column that is not given is null.
 
     The first of `cases` that holds decides, after them an absent identity and an absent time. `source`, `dialect` and `namespace` are the same for
     all rows. `plain`: the frame's columns are cheap, and may be worked out wherever they are looked at. `cut`: the warehouse kept only the beginning
-    of the statement.
+    of the statement. `flaws`: rows that are used, and counted.
     """
     every = [
         *cases,
@@ -108,7 +113,7 @@ def landed(
     if unknown:
         raise TypeError(f"no columns of the common schema: {sorted(unknown)}")
     told = [_typed(given.get(field.name), field).alias(field.name) for field in LANDED_ROWS.fields]
-    made = frame.select(*told, problem(every).alias(PROBLEM))
+    made = frame.select(*told, problem(every).alias(PROBLEM), problem(flaws).alias(FLAW))
     return Rows(made if plain else settled(made))
 
 
@@ -122,9 +127,9 @@ def _statement(columns: Mapping[str, Column], dialect: str, cut: Column | None) 
     parts = [
         F.when(
             F.size(columns[name]) > 0,
-            F.concat(F.lit(f"{verb} {quote}"), F.array_join(columns[name], f"{quote}, {quote}"), F.lit(quote)),
+            F.concat(F.lit(f"{verb}{quote}"), F.array_join(columns[name], f"{quote}, {quote}"), F.lit(quote)),
         )
-        for name, verb in (("told_reads", "READS"), ("told_writes", "WRITES"))
+        for name, verb in zip(("told_reads", "told_writes"), STANDS_IN, strict=True)
         if name in columns
     ]
     return F.coalesce(said, F.nullif(F.concat_ws(" ", *parts), F.lit(""))) if parts else said

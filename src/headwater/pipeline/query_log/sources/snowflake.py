@@ -2,7 +2,7 @@
 
 ACCESS_HISTORY names the tables that Snowflake saw read (those of the text, and those below its views) and written, and the parent of a statement
 inside a procedure. Its rows may be in files of their own among the same paths, or be joined to QUERY_HISTORY by the export already. Without it those
-three are null.
+three are null. A row of it whose query is not in the history is a query of which the tables, the user and the time are known.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from headwater.pipeline.query_log.sources.fields import (
     text,
     total,
 )
-from headwater.pipeline.query_log.sources.rows import BAD_ROW, UNFINISHED, Case, Rows, landed, named
+from headwater.pipeline.query_log.sources.rows import BAD_ROW, NO_HISTORY, UNFINISHED, Case, Rows, landed, named
 
 NAME: Final = "snowflake"
 _OBJECTS: Final = nested("array<struct<objectName:string,objectDomain:string>>")
@@ -65,6 +65,7 @@ FIELDS: Final = (
     Field("BASE_OBJECTS_ACCESSED", _OBJECTS),
     Field("OBJECTS_MODIFIED", _OBJECTS),
     Field("PARENT_QUERY_ID", TEXT),
+    Field("QUERY_START_TIME", TIME),
 )
 EXPORTS: Final = (
     Export("QUERY_HISTORY", ("QUERY_ID", "QUERY_TEXT", "START_TIME")),
@@ -76,6 +77,7 @@ _CANCELLED: Final = 604
 _LONGEST: Final = 100_000
 """Characters of a text that QUERY_HISTORY keeps at most."""
 _REDACTED: Final = "<redacted>"
+_ALONE: Final = "ACCESS_HISTORY names the tables of a query of which QUERY_HISTORY has nothing in these files"
 
 
 def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Rows:
@@ -83,14 +85,16 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str | None) -> Ro
     QUERY_ATTRIBUTION_HISTORY."""
     space = named(namespace, "Snowflake", "snowflake://myorg-myaccount")
     raw = files.read(spark, paths, files.Wanted(NAME, FIELDS, EXPORTS)).rows
-    of_access = (F.col("DIRECT_OBJECTS_ACCESSED").isNotNull() | F.col("OBJECTS_MODIFIED").isNotNull()) & (
-        F.col("QUERY_TEXT").isNull() & F.col("EXECUTION_STATUS").isNull() & F.col("START_TIME").isNull()
+    of_access = (
+        (F.col("DIRECT_OBJECTS_ACCESSED").isNotNull() | F.col("OBJECTS_MODIFIED").isNotNull())
+        & (F.col("QUERY_TEXT").isNull() & F.col("EXECUTION_STATUS").isNull() & F.col("START_TIME").isNull())
+        & F.col("QUERY_ID").isNotNull()
     )
     alone = _access(raw.where(of_access))
-    history = raw.where(~of_access)
     told = _access_columns()
-    joined = history.withColumns({"reads": told["reads"], "writes": told["writes"]}).join(alone, "QUERY_ID", "left")
-    return _rows(joined, space)
+    seen = {"reads": told["reads"], "writes": told["writes"], "seen": F.lit(True)}
+    history = raw.where(~of_access).withColumns(seen)
+    return _rows(history.join(alone, "QUERY_ID", "full"), space)
 
 
 def _access_columns() -> dict[str, Column]:
@@ -114,9 +118,14 @@ def _access(rows: DataFrame) -> DataFrame:
     """One row a query, though a later export repeats it: the greatest, so that the order of files does not matter."""
     told = _access_columns()
     whole = F.struct(
-        told["reads"].alias("reads"), told["writes"].alias("writes"), F.col("PARENT_QUERY_ID").alias("parent")
+        told["reads"].alias("reads"),
+        told["writes"].alias("writes"),
+        F.col("PARENT_QUERY_ID").alias("parent"),
+        F.col("QUERY_START_TIME").alias("started_at"),
+        F.col("USER_NAME").alias("user"),
+        F.col("file").alias("file"),
     )
-    return rows.where(F.col("QUERY_ID").isNotNull()).groupBy("QUERY_ID").agg(F.max(whole).alias("access"))
+    return rows.groupBy("QUERY_ID").agg(F.max(whole).alias("access"))
 
 
 def _rows(frame: DataFrame, namespace: str) -> Rows:
@@ -126,14 +135,14 @@ def _rows(frame: DataFrame, namespace: str) -> Rows:
     statement = F.when(F.lower(F.trim("QUERY_TEXT")) != _REDACTED, F.col("QUERY_TEXT"))
     columns = {
         "query_id": F.col("QUERY_ID"),
-        "started_at": F.col("START_TIME"),
+        "started_at": F.coalesce(F.col("START_TIME"), F.col("access.started_at")),
         "ended_at": F.col("END_TIME"),
         "statement": statement,
         "database": F.col("DATABASE_NAME"),
         "schema": F.col("SCHEMA_NAME"),
         "session_id": F.col("SESSION_ID"),
         "parent_query_id": F.coalesce(F.col("PARENT_QUERY_ID"), F.col("access.parent")),
-        "user": F.col("USER_NAME"),
+        "user": F.coalesce(F.col("USER_NAME"), F.col("access.user")),
         "role": F.col("ROLE_NAME"),
         "application": F.col("CLIENT_APPLICATION_ID"),
         "warehouse": F.col("WAREHOUSE_NAME"),
@@ -152,8 +161,17 @@ def _rows(frame: DataFrame, namespace: str) -> Rows:
         "told_reads": F.coalesce(F.col("reads"), F.col("access.reads")),
         "told_writes": F.coalesce(F.col("writes"), F.col("access.writes")),
     }
+    alone = F.col("seen").isNull()
     cases = (
+        Case(alone & F.col("access.started_at").isNull(), NO_HISTORY, f"{_ALONE}: export QUERY_START_TIME too"),
         Case(F.col("unread") & F.col("QUERY_ID").isNull(), BAD_ROW, "the record is not of its file's format"),
         Case(status.isin(*_UNDER_WAY), UNFINISHED, "it was still running; a later export has its end"),
     )
-    return landed(frame, NAME, NAME, namespace, columns, cases, cut=F.length(statement) >= _LONGEST)
+    known = frame.withColumns(
+        {
+            "file": F.coalesce("file", "access.file"),
+            "record": F.coalesce("record", F.to_json(F.struct("QUERY_ID", "access.reads", "access.writes"))),
+        }
+    )
+    cut = F.length(statement) >= _LONGEST
+    return landed(known, NAME, NAME, namespace, columns, cases, cut=cut, flaws=[Case(alone, NO_HISTORY, _ALONE)])
