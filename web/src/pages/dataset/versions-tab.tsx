@@ -77,8 +77,7 @@ export function VersionsTab({ dataset, reference }: TabProps) {
       value: (version) => version.lifecycle,
       cell: (version) => (
         <>
-          {version.lifecycle?.toLowerCase() ?? "append"}
-          {version.schema_changed && <span className="tag"> schema</span>}
+          {version.lifecycle?.toLowerCase() ?? "append"} {version.schema_changed && <span className="tag">schema</span>}
         </>
       ),
     },

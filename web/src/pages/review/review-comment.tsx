@@ -41,19 +41,23 @@ const affectedColumns: Column<Affected>[] = [
     cell: (row) => (
       <span className="mono name wraps">
         {row.place}:{row.line}
-        {row.edited && <span className="tag"> edited</span>}
+        {row.edited && (
+          <>
+            {" "}
+            <span className="tag">edited</span>
+          </>
+        )}
       </span>
     ),
   },
   {
     id: "makes",
     header: "Makes",
-    value: (row) => `${row.table} ${row.tier ?? ""}`,
+    value: (row) => row.table,
     cell: (row) =>
       row.table ? (
         <>
-          <TableName name={row.table} />
-          {row.tier && <span className="tag"> tier {row.tier}</span>}
+          <TableName name={row.table} /> {row.tier && <span className="tag">tier {row.tier}</span>}
         </>
       ) : (
         <span className="soft">a query</span>
