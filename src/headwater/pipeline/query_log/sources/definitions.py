@@ -1,9 +1,10 @@
-"""Definitions that stand in a warehouse (views, materialized views, dynamic tables, streams, tasks, functions, foreign keys), beside its log.
+"""Definitions that stand in a warehouse (views, materialized views, dynamic tables, streams, tasks, functions, references), beside its log.
 
 A log begins somewhere; most views were made before. A file whose name begins with `definitions` holds one definition a row, as the product's own
 catalog has them: its text (a whole CREATE statement, or only the query of one that is named), when it was made, and where. Each becomes an execution
 at the time when it was made: the statement did run then, so nothing after this module has to know that the log does not go that far back, but for
-those who ask how long the log is (`tool` is DEFINITION). A foreign key reads the table that it refers to: that one cannot be dropped before it.
+those who ask how long the log is (`tool` is DEFINITION). A foreign key, a policy, a publication and the like (`REFERENCES schema.table`) read the
+table that they refer to: it cannot be dropped before them.
 """
 
 import posixpath
@@ -52,7 +53,7 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str, source: str)
             definition.rlike(r"(?i)^(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:create|alter)\b") | _is_task(), definition
         )
         .when(
-            _is_key(),
+            _is_reference(definition),
             F.concat(F.lit("TABLE "), F.nullif(F.regexp_extract(definition, _REFERRED, 1), F.lit(""))),
         )
         .otherwise(F.concat(F.lit("CREATE "), _kind(), F.lit(" "), _name(source), F.lit(" AS\n"), definition)),
@@ -66,9 +67,9 @@ def read(spark: SparkSession, paths: Sequence[str], namespace: str, source: str)
         Case(F.col("unread") & definition.isNull(), BAD_ROW, "the record is not of its file's format"),
         Case(definition.isNull(), SKIPPED, "the object has no definition, or this user may not see it"),
         Case(
-            _is_key() & ~definition.rlike(_REFERRED),
+            _is_reference(definition) & ~definition.rlike(_REFERRED),
             BAD_ROW,
-            "the foreign key names no table: write REFERENCES schema.table",
+            "the reference names no table: write REFERENCES schema.table",
         ),
     )
     return landed(raw, source, source, namespace, columns, cases)
@@ -79,8 +80,9 @@ def _is_task() -> Column:
     return F.coalesce(F.upper("kind") == "TASK", F.lit(False))
 
 
-def _is_key() -> Column:
-    return F.coalesce(F.upper("kind") == "FOREIGN KEY", F.lit(False))
+def _is_reference(definition: Column) -> Column:
+    """Some other object that needs a table: a foreign key in its own words, or any kind that says only to which table it refers."""
+    return F.coalesce(F.upper("kind") == "FOREIGN KEY", F.lit(False)) | definition.rlike(r"(?i)^\s*references\b")
 
 
 def _kind() -> Column:
