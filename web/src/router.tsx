@@ -229,7 +229,11 @@ export const router = createRouter({
   basepath: typeof document === "undefined" ? "/" : basePath(),
   parseSearch: search.parse,
   stringifySearch: search.stringify,
-  defaultPendingComponent: Waiting,
+  defaultPendingComponent: () => (
+    <main className="page">
+      <Waiting />
+    </main>
+  ),
   defaultPendingMs: 300,
   defaultErrorComponent: ({ error, reset }) => (
     <main className="stage">
