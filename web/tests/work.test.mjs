@@ -125,6 +125,28 @@ describe("what a click makes the page do", () => {
     assert.ok((await frame()).width < was.width);
   });
 
+  onPage("groups ask for the graph again only where it has bundles", async (page, open) => {
+    const asked = [];
+    page.on("request", (request) => {
+      if (/api\/v2\/lineage\?/.test(request.url())) asked.push(new URL(request.url()).searchParams.get("bundle"));
+    });
+    const groups = page.getByLabel("Groups", { exact: true });
+    for (const [address, questions] of [
+      ["lineage/dataset:file:~data~clean~flights", ["100"]],
+      ["lineage/dataset:grid:fan.hub", ["100", null]],
+    ]) {
+      await open(address);
+      await settled(page);
+      asked.splice(0, asked.length, ...asked.slice(-1));
+      await groups.selectOption({ label: "By namespace" });
+      await page.waitForFunction(() => document.querySelector(".graph")?.textContent.includes("datasets"));
+      await settled(page);
+      await groups.selectOption({ label: "No groups" });
+      await settled(page);
+      assert.deepEqual(asked, questions);
+    }
+  });
+
   onPage("a node with many readers opens as a card for those that are alike", async (page, open) => {
     await open("lineage/dataset:grid:fan.hub?depth=0");
     await settled(page);

@@ -41,8 +41,10 @@ export function useLineageView(view: View) {
   const { node, direction, depth, columns, nodes: max_nodes } = view;
   const named = isNamed(node);
   const filtered = named && Object.keys(view.only).length > 0;
-  // Groups, filters and the comparison of two times look at every node.
-  const bundle = named && !view.group && !filtered && view.since === null ? BUNDLE_ABOVE : undefined;
+  // Groups, filters and the comparison of two times look at every node. An answer that had no bundle has every node.
+  const [mayBundle, setMayBundle] = useState(true);
+  const asksAll = !named || filtered || view.since !== null || (view.group !== undefined && mayBundle);
+  const bundle = asksAll ? undefined : BUNDLE_ABOVE;
   const opened = bundle && view.open.filter(isBundle);
   const query = {
     node,
@@ -55,6 +57,10 @@ export function useLineageView(view: View) {
     ...(filtered && { ...view.only, seen: undefined, since: view.only.seen }),
   };
   const lineage = useAsk("/api/v2/lineage", { query: { ...query, as_of: view.asOf } }, { keep: true });
+  if (bundle && lineage.data && !lineage.isPlaceholderData) {
+    const isBundled = lineage.data.bundles.length > 0;
+    if (isBundled !== mayBundle) setMayBundle(isBundled);
+  }
   // Cards with columns wait for the answer that has their edges: all is placed once.
   const [drawsColumns, setDrawsColumns] = useState(columns);
   if (drawsColumns !== columns && !lineage.isPlaceholderData) setDrawsColumns(columns);
