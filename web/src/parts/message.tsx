@@ -63,7 +63,7 @@ export function Trouble({ error, retry }: { error: unknown; retry(): void }) {
       </p>
       <Button size="xs" variant="light" onClick={retry}>
         Try again
-      </Button>
+      </Button>{" "}
       {known?.status === 404 && (
         <Link className="button quiet" to="/catalogue/$kind" params={{ kind: "datasets" }}>
           Look in the catalogue
