@@ -181,7 +181,7 @@ def _rows(frame: DataFrame, namespace: str) -> Rows:
         Case(
             orphan & ~by_steps,
             NO_HISTORY,
-            "pieces of a statement of which SYS_QUERY_HISTORY has nothing: export both of the same time",
+            "pieces of a statement of which SYS_QUERY_HISTORY has nothing in these files: export both of the same time",
         ),
         Case(F.col("unread") & F.col("query_id").isNull(), BAD_ROW, "the record is not of its file's format"),
         Case(status.isin(*_UNDER_WAY), UNFINISHED, "it was still running; a later export has its end"),
