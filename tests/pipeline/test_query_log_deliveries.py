@@ -283,7 +283,7 @@ def synced(spark: Any, store: Path, log: Log, folder: Path) -> Synced:
     return sync(spark, str(store), Asked(log.source, (str(folder),), namespace), Settings())
 
 
-@pytest.mark.parametrize("name", suite_takes(LOGS, ["snowflake", "postgres-csvlog"]))
+@pytest.mark.parametrize("name", suite_takes(LOGS, ["postgres-csvlog"]))
 def test_what_is_delivered_late_twice_or_in_part_adds_up_to_the_log(spark: Any, tmp_path: Path, name: str) -> None:
     log, store = LOGS[name], tmp_path / "store"
     folder = tmp_path / "log"

@@ -112,7 +112,7 @@ STAGES = (
         "pipeline",
         tests=("tests/pipeline", "tests/examples/warehouse"),
         after=("java", "page", "dbt"),
-        limit=1800,
+        limit=2700,
         least=190,
     ),
     Stage(
