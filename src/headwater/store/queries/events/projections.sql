@@ -274,7 +274,6 @@ where excluded.first_at < t.first_at or excluded.last_at > t.last_at
 -- name: upsert_owner_facets :many
 -- Add or update the sets reported for each owner, with their first and last time; return whether the searchable facets of the owner (those of
 -- model.described) may have changed: a set never reported for it, or reported again after a different one. RETURNING reads the table as it was before.
--- Most owners have one set, so that is asked first.
 insert into owner_facets as t (owner, set_id, first_at, last_at, last_digest)
 select owner, set_id, min(at), max(at), (array_agg(digest order by at desc, digest desc))[1]
 from unnest(%(owner)b::uuid[], %(set_id)b::uuid[], %(at)b::timestamptz[], %(digest)b::bytea[]) as u (owner, set_id, at, digest)
@@ -284,7 +283,7 @@ on conflict (owner, set_id) do update set first_at = least(t.first_at, excluded.
     select e.at, e.digest from (values (excluded.last_at, excluded.last_digest), (t.last_at, t.last_digest)) e (at, digest)
     order by e.at desc, e.digest desc limit 1)
 where excluded.first_at < t.first_at or (excluded.last_at, excluded.last_digest) > (t.last_at, t.last_digest)
-returning owner, (t.xmax = 0 or exists (select from owner_facets o where o.owner = t.owner and o.set_id <> t.set_id)) and exists (
+returning owner, exists (
   select 1 from facet_sets mine
   where mine.id = t.set_id and mine.name in ('catalog', 'datasetType', 'dbt_exposure', 'dbt_node', 'documentation', 'gcp_composer_job', 'gcp_lineage',
     'hierarchy', 'jobType', 'lifecycleStateChange', 'ownership', 'schema', 'sql', 'storage', 'tags') and (t.xmax = 0 or exists (
