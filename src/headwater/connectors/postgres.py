@@ -21,6 +21,7 @@ from headwater.columns.project import Project, Text
 from headwater.connectors import Send
 from headwater.connectors.changed import Changes
 from headwater.errors import DatabaseRefused, DatabaseUnavailable
+from headwater.model import references
 from headwater.model.connector_reports import ConnectorCheck, ConnectorTask, PullReport
 from headwater.model.measured import QUERIES
 from headwater.pipeline.query_log.events import execution
@@ -149,8 +150,8 @@ class _Source:
             "datasetType": event.facet("DatasetTypeDatasetFacet/1-0-0", datasetType=_KINDS.get(one.kind, "TABLE")),
         }
         if one.referenced_by:
-            told["headwater_references"] = event.facet(
-                "headwater_references",
+            told[references.FACET] = event.facet(
+                references.FACET,
                 referencedBy=[
                     {**each, "table": names((self.database, *each["table"]), _DIALECT, self.namespace).name}
                     for each in one.referenced_by

@@ -1,6 +1,11 @@
 """Foreign keys, as a catalog names them: which rows stand in the way of a deletion."""
 
+from typing import Final
+
 import msgspec
+
+FACET: Final = "headwater_references"
+"""The facet of a table that holds its References."""
 
 
 class Reference(msgspec.Struct, frozen=True):
@@ -12,6 +17,6 @@ class Reference(msgspec.Struct, frozen=True):
 
 
 class References(msgspec.Struct, frozen=True, rename="camel"):
-    """The facet `headwater_references` of a table: the foreign keys of other tables, or of itself, that lead to it."""
+    """The body of FACET: the foreign keys of other tables, or of itself, that lead to it."""
 
     referenced_by: list[Reference]

@@ -23,7 +23,7 @@ from headwater.answer.status.wrong_by_reads import in_order
 from headwater.entities.status.marks import by_entity
 from headwater.entities.time import ranges
 from headwater.errors import InvalidQuestion, NotFound
-from headwater.model import version
+from headwater.model import references, version
 from headwater.model.names import DatasetName
 from headwater.model.patterns import Pattern
 from headwater.model.references import Reference, References
@@ -41,7 +41,6 @@ from headwater.store.status import status as status_store
 _CHUNK: Final = 500
 _MOST_VERSIONS: Final = 1_000
 _NAMED_VERSIONS: Final = 5
-_REFERENCES: Final = "headwater_references"
 _FILES: Final = ("file", "s3://", "s3a://", "gs://", "abfs", "wasb", "hdfs://", "dbfs")
 _UNKNOWN: Final = (
     "Backups and snapshots of databases, disks and object stores. Restore none from before the deletion, or delete in it again.",
@@ -266,11 +265,11 @@ async def _references(
     level = {id_: (row.namespace, row.name) for id_, row in names.items()}
     seen = set(level)
     while level:
-        facets = await facet_store.of_owners(connection, level, (_REFERENCES,))
+        facets = await facet_store.of_owners(connection, level, (references.FACET,))
         below: dict[uuid.UUID, tuple[str, str]] = {}
         for id_, mine in facets.items():
             namespace, name = level[id_]
-            some = _decode_references(mine[_REFERENCES])
+            some = _decode_references(mine[references.FACET])
             found.setdefault(namespace, {})[name] = some
             below |= {version.dataset_id(DatasetName(namespace, one.table)): (namespace, one.table) for one in some}
         level = {id_: place for id_, place in below.items() if id_ not in seen}

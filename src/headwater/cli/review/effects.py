@@ -1,6 +1,7 @@
 """The effects of a review by the tables that have them."""
 
 from headwater.cli.review.edits import Effect
+from headwater.cli.review.texts import fits
 from headwater.columns.result import TableName
 
 
@@ -20,9 +21,5 @@ class Effects(dict[TableName, Effect]):
         """Return what a table met, by its name or by the only other one that ends in it or in which it ends."""
         if key in self:
             return self[key]
-        fitting = [
-            other
-            for other in self._by_last.get(key[-1], ())
-            if other[-len(key) :] == key or key[-len(other) :] == other
-        ]
+        fitting = [other for other in self._by_last.get(key[-1], ()) if fits(key, other)]
         return self[fitting[0]] if len(fitting) == 1 else None

@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BooleanType, StringType, StructField, StructType
 
-from headwater.pipeline.query_log.schema import LANDED, QUARANTINE
+from headwater.pipeline.query_log.schema import LANDED
 from headwater.pipeline.query_log.sources.rows import (
     BAD_ROW,
     FLAW,
@@ -28,6 +28,7 @@ from headwater.pipeline.query_log.sources.rows import (
     STANDS_IN,
     UNFINISHED,
     Rows,
+    select_bad,
 )
 from headwater.pipeline.query_log.text_key import keys
 from headwater.pipeline.query_log.touches import moment
@@ -83,16 +84,7 @@ class Landed:
     @property
     def bad(self) -> DataFrame:
         """Return the rows that could not be used, or not whole, with the columns of QUARANTINE; `at` is the time of the run."""
-        found = self.together.withColumn("_wrong", F.coalesce(PROBLEM, FLAW)).where(F.col("_wrong.code") != SKIPPED)
-        told = {
-            "source": F.col("source"),
-            "file": F.col("file"),
-            **{name: F.col(f"_wrong.{name}") for name in ("code", "reason", "sample", "digest")},
-            "at": F.current_timestamp(),
-        }
-        return found.select(
-            *(told[field.name].cast(field.dataType.simpleString()).alias(field.name) for field in QUARANTINE.schema)
-        )
+        return select_bad(self.together)
 
 
 def land(rows: Rows, longest: int = LONGEST, now: dt.datetime | None = None, within: Column | None = None) -> Landed:

@@ -58,19 +58,24 @@ class Rows:
     @property
     def bad(self) -> DataFrame:
         """Return the rows that could not be used, or not whole, with the columns of QUARANTINE; `at` is the time of the run."""
-        found = self.together.withColumn(PROBLEM, F.coalesce(PROBLEM, FLAW)).where(F.col(f"{PROBLEM}.code") != SKIPPED)
-        told = {
-            "source": F.col("source"),
-            "file": F.col("file"),
-            **{name: F.col(f"{PROBLEM}.{name}") for name in ("code", "reason", "sample", "digest")},
-            "at": F.current_timestamp(),
-        }
-        return found.select(
-            *(told[field.name].cast(field.dataType.simpleString()).alias(field.name) for field in QUARANTINE.schema)
-        )
+        return select_bad(self.together)
 
     def and_(self, other: "Rows") -> "Rows":
         return Rows(self.together.unionByName(other.together))
+
+
+def select_bad(together: DataFrame) -> DataFrame:
+    """Return the rows with a problem or a flaw, but for SKIPPED, with the columns of QUARANTINE; `at` is the time of the run."""
+    found = together.withColumn("_wrong", F.coalesce(PROBLEM, FLAW)).where(F.col("_wrong.code") != SKIPPED)
+    told = {
+        "source": F.col("source"),
+        "file": F.col("file"),
+        **{name: F.col(f"_wrong.{name}") for name in ("code", "reason", "sample", "digest")},
+        "at": F.current_timestamp(),
+    }
+    return found.select(
+        *(told[field.name].cast(field.dataType.simpleString()).alias(field.name) for field in QUARANTINE.schema)
+    )
 
 
 def named(namespace: str | None, source: str, example: str) -> str:
