@@ -41,7 +41,8 @@ class Given:
     """The rows of a source, as `sources.rows.Rows` has them."""
 
     def __init__(self, rows: "DataFrame") -> None:
-        self.together = rows.withColumn("problem", F.lit(None).cast(PROBLEM))
+        none = F.lit(None).cast(PROBLEM)
+        self.together = rows.withColumns({"problem": none, "flaw": none})
 
 
 def landed(spark: "SparkSession", rows: Sequence[Mapping[str, Any]], longest: int = LONGEST) -> Landed:
