@@ -410,6 +410,8 @@ class Step:
             self._inputs.all if every else self._inputs.unsaid(),
             self._outputs.all if every else self._outputs.unsaid(),
         )
+        if not _OPEN:
+            stopping.forget(_abort_open)
         if state == "COMPLETE" and self._imports:
             from headwater.client.imports import keep
 
@@ -427,10 +429,9 @@ _OPEN: set[Step] = set()
 @atexit.register
 def _abort_open(signal_name: str = "") -> None:
     """Abort open steps when the program ends, or a signal ends it. Registered after the emitter's hook: it runs before it."""
+    why = f"was stopped by {signal_name}" if signal_name else "ended before the step did"
     for step in sorted(_OPEN, key=lambda each: each.began, reverse=True):
-        step.abort(
-            f"the program was stopped by {signal_name}" if signal_name else "the program ended before the step did"
-        )
+        step.abort(f"the program {why}")
 
 
 def _forked() -> None:

@@ -71,3 +71,29 @@ def test_a_handler_of_the_program_decides(tmp_path: Path, handler: str, code: in
     found, last = stopped(tmp_path, signal.SIGTERM, *((handler, "pass") if first else (PLAIN, handler)))
     assert found == code
     assert {name: each[0] for name, each in last.items()} == {"inner": state, "outer": state}
+
+
+WORKERS = """
+import multiprocessing as mp, signal
+import headwater
+def caught():
+    return signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
+def work(n):
+    before = caught()
+    with headwater.step("work"):
+        within = caught()
+    return before, within, caught()
+if __name__ == "__main__":
+    for kind in ("fork", "spawn"):
+        with headwater.step(kind), mp.get_context(kind).Pool(1) as pool:
+            print(kind, *pool.apply(work, (1,)), caught())
+"""
+
+
+def test_a_worker_catches_signals_while_it_has_something_to_report(tmp_path: Path) -> None:
+    """An idle one waits for a lock of the pool: with a handler in Python it may not see the signal that ends it, and the pool waits for ever."""
+    script = tmp_path / "workers.py"
+    script.write_text(WORKERS)
+    env = {**os.environ, "HEADWATER_TRANSPORT": "file", "HEADWATER_EVENTS_FILE": str(tmp_path / "events.ndjson")}
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=60, env=env)  # fmt: skip
+    assert (done.stdout, done.stderr) == ("fork False True False True\nspawn False True False True\n", "")
