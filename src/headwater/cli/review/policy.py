@@ -72,11 +72,32 @@ class Policy(msgspec.Struct, forbid_unknown_fields=True):
         return least != "never" and ORDER.index(severity) >= ORDER.index(least)
 
 
+def find_policy(paths: Iterable[str]) -> Path | None:
+    """Return the policy of the current folder, else that of the reviewed paths: the nearest one from each up to the root of its repository.
+
+    Raises InvalidQuestion if the paths have different ones.
+    """
+    if PATH.is_file():
+        return PATH
+    found = {one for path in paths if (one := _nearest_policy(Path(path).resolve())) is not None}
+    if len(found) > 1:
+        listed = ", ".join(map(str, sorted(found)))
+        raise InvalidQuestion(f"the paths have different policies: {listed}; choose one with --policy")
+    return next(iter(found), None)
+
+
+def _nearest_policy(path: Path) -> Path | None:
+    """Return the policy in a path's folder or in one above it, up to the root of the repository; outside of a repository only in the first."""
+    folder = path.parent if path.is_file() else path
+    folders = [folder, *folder.parents]
+    end = next((place for place, one in enumerate(folders) if (one / ".git").exists()), 0)
+    return next((one / PATH for one in folders[: end + 1] if (one / PATH).is_file()), None)
+
+
 def read_policy(path: Path | None) -> Policy:
-    """Read the policy; without a path that of the folder, or none. Raises InvalidQuestion, with the line, for one that cannot be read."""
-    if path is None and not PATH.is_file():
+    """Read the policy of this file, or the default one for None. Raises InvalidQuestion, with the line, for one that cannot be read."""
+    if path is None:
         return Policy()
-    path = path or PATH
     try:
         text = path.read_text(encoding="utf-8")
         tree, content = yaml.compose(text, yaml.SafeLoader), yaml.safe_load(text)

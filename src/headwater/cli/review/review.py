@@ -31,7 +31,12 @@ def review(
     schemas: Annotated[
         list[Path] | None, typer.Option("--schema", help="Read columns of tables from this file (repeatable).")
     ] = None,
-    policy: Annotated[Path | None, typer.Option(help="Fail by this policy. Default: .headwater/review.yaml.")] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            help="Fail by this policy. Default: .headwater/review.yaml here, of the project or of its repository."
+        ),
+    ] = None,
     policies: Annotated[
         list[Path] | None,
         typer.Option(
@@ -73,13 +78,14 @@ def review(
 
     from headwater.cli.review import noticed, written
     from headwater.cli.review.broken_policies import load_policies
-    from headwater.cli.review.policy import read_policy
+    from headwater.cli.review.policy import find_policy, read_policy
 
     if send is not None:
         from headwater.cli.review.comment import send_comment
 
         output.line(send_comment(send, dict(os.environ)))
         return
+    policy = policy or find_policy(paths or ["."])
     rules = read_policy(policy)
     held = load_policies(policies or [], url)
     found, problems, broken = (
@@ -101,10 +107,13 @@ def review(
         sarif.write_bytes(msgspec.json.format(msgspec.json.encode(written.sarif(found))))
     if json:
         answer = msgspec.to_builtins(found) | {"problems": problems, "fails": fails}
+        answer["policy"] = str(policy) if policy is not None else None
         answer["policies"] = msgspec.to_builtins(broken)
         output.json_line(answer | ({"noticed": msgspec.to_builtins(parties)} if parties else {}))
     else:
         _print(found, problems, parties, broken)
+        if policy is not None:
+            output.line(f"Policy: {output.printable(str(policy))}", "dim")
     if fails:
         raise typer.Exit(_FAILS)
 
@@ -113,17 +122,20 @@ def _print(found: Review, problems: list[str], parties: Noticed | None, broken: 
     from headwater.cli.review import written
 
     if found.affected:
+        with_tiers = any(one.tier for one in found.affected)
         rows = [
             (
                 f"{one.place}:{one.line}",
                 one.severity.replace("_", " "),
+                *((one.tier,) if with_tiers else ()),
                 one.reason if one.certain else f"perhaps: {one.reason}",
                 ", ".join(one.columns),
                 " → ".join(one.path),
             )
             for one in found.affected
         ]
-        output.table(("text", "effect", "why", "columns", "by way of"), rows, styles={1: _STYLES})
+        tier = ("tier",) if with_tiers else ()
+        output.table(("text", "effect", *tier, "why", "columns", "by way of"), rows, styles={1: _STYLES})
         output.line()
     if parties is not None and parties.parties:
         told = [

@@ -101,6 +101,64 @@ def test_a_tier_is_that_of_the_manifest(project: Path) -> None:
     assert fails("fail_on: never\nrules:\n  - tier: 0\n    fail_on: breaks\n")[0] == 0
 
 
+def test_the_table_names_the_tiers_if_there_are_any(project: Path) -> None:
+    lines = fails("", text=True)[1].splitlines()
+    assert lines[0].split()[:4] == ["text", "effect", "tier", "why"]
+    assert "gold" in next(line for line in lines if "tagged.sql" in line)
+    for file in ("dbt_project.yml", "models/tagged.sql"):
+        for side in ("../base", "."):
+            path = project / side / "dbt" / file
+            path.write_text(path.read_text().replace("tier", "rank"))
+    assert fails("", text=True)[1].splitlines()[0].split()[:3] == ["text", "effect", "why"]
+
+
+@pytest.mark.parametrize(
+    ("place", "repository", "applies"),
+    [
+        ("head", "head", True),
+        ("head/dbt", "head", True),
+        ("head/dbt", None, True),
+        (".", ".", True),
+        ("head", None, False),
+        (".", "head", False),
+    ],
+)
+def test_the_policy_is_found_from_the_project_up_to_its_repository(
+    project: Path, monkeypatch: pytest.MonkeyPatch, place: str, repository: str | None, applies: bool
+) -> None:
+    root = project.parent
+    if repository is not None:
+        (root / repository / ".git").mkdir()
+    policy = root / place / ".headwater/review.yaml"
+    policy.parent.mkdir(exist_ok=True)
+    policy.write_text("fail_on: never\n")
+    (root / "elsewhere").mkdir()
+    monkeypatch.chdir(root / "elsewhere")
+    command = ["review", "../head/dbt", "--base", str(swapped_base(root)), "--json"]
+    answer = json.loads(CliRunner().invoke(program, command).stdout)
+    assert answer["policy"] == (str(policy) if applies else None)
+    assert bool(answer["fails"]) is not applies
+    text = CliRunner().invoke(program, command[:-1]).stdout
+    assert (f"Policy: {policy}" in text) is applies
+
+
+def swapped_base(root: Path) -> Path:
+    """Return a folder from which `../head/dbt` is the base's project."""
+    (root / "bases/here").mkdir(parents=True)
+    (root / "base").rename(root / "bases/head")
+    return root / "bases/here"
+
+
+def test_projects_with_different_policies_ask_for_one(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("one", "two"):
+        (project / folder / ".headwater").mkdir(parents=True)
+        (project / folder / ".headwater/review.yaml").write_text("fail_on: never\n")
+    done = CliRunner().invoke(program, ["review", "one", "two", "--base", "../base"])
+    assert isinstance(done.exception, InvalidQuestion)
+    assert "one/.headwater/review.yaml" in str(done.exception)
+    assert "choose one with --policy" in str(done.exception)
+
+
 @pytest.mark.parametrize(
     ("text", "line", "remedy"),
     [
