@@ -6,10 +6,12 @@ import re
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 import yaml
+
+from headwater.environment import is_part
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -24,9 +26,9 @@ NOT_THE_SERVERS = {"HEADWATER_API_KEY", "HEADWATER_CAPTURE", "HEADWATER_URL"}
 
 def settings(model: Any, prefix: str = "HEADWATER_") -> set[str]:
     found = set()
-    for name, field in model.model_fields.items():
-        nested = hasattr(field.annotation, "model_fields")
-        found |= settings(field.annotation, f"{prefix}{name}__".upper()) if nested else {f"{prefix}{name}".upper()}
+    for name, kind in get_type_hints(model).items():
+        if name != "checks":
+            found |= settings(kind, f"{prefix}{name}__".upper()) if is_part(kind) else {f"{prefix}{name}".upper()}
     return found
 
 

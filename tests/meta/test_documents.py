@@ -5,9 +5,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
+
+from headwater.environment import is_part
 
 ROOT = Path(__file__).parents[2]
 API = (ROOT / "docs/reference/api-v2.md").read_text(encoding="utf-8")
@@ -74,9 +76,9 @@ def settings() -> list[str]:
 
     def variables(model: Any, prefix: str) -> list[str]:
         found = []
-        for name, field in model.model_fields.items():
-            nested = hasattr(field.annotation, "model_fields")
-            found += variables(field.annotation, f"{prefix}{name}__") if nested else [f"{prefix}{name}".upper()]
+        for name, kind in get_type_hints(model).items():
+            if name != "checks":
+                found += variables(kind, f"{prefix}{name}__") if is_part(kind) else [f"{prefix}{name}".upper()]
         return found
 
     return variables(Settings, "HEADWATER_")

@@ -37,13 +37,13 @@ def export(rows_: int, shapes: int, skew: float, to: Path, number: int) -> None:
         F.lit("dwh").alias("project_id"),
         F.col("started_at").alias("creation_time"),
         F.col("started_at").alias("start_time"),
-        F.timestamp_millis(F.unix_millis("started_at") + F.col("duration_ms")).alias("end_time"),
+        F.timestamp_millis(F.unix_millis("started_at") + F.col("duration_ms").cast("long")).alias("end_time"),
         F.col("user").alias("user_email"),
         F.col("statement").alias("query"),
         F.lit("DONE").alias("state"),
         F.lit("QUERY").alias("job_type"),
-        F.col("bytes_billed").alias("total_bytes_billed"),
-        F.col("slot_ms").alias("total_slot_ms"),
+        F.col("bytes_billed").cast("long").alias("total_bytes_billed"),
+        F.col("slot_ms").cast("long").alias("total_slot_ms"),
         F.lit(False).alias("cache_hit"),
     )
     jobs.write.mode("overwrite").parquet(str(to))

@@ -30,16 +30,9 @@ class Server:
     env: dict[str, str]
 
     def memory(self) -> int:
-        """Bytes of the server and what it started, PostgreSQL apart (resident, so pages they share count for each)."""
-        total = 0
+        """Bytes of the server and what it started, PostgreSQL apart, each resident page once."""
         server = psutil.Process(self.pid)
-        for process in [server, *server.children(recursive=True)]:
-            try:
-                if not process.name().startswith("postgres"):
-                    total += process.memory_info().rss
-            except psutil.NoSuchProcess:
-                continue
-        return total
+        return resident([server, *server.children(recursive=True)])
 
     def batches(self, bodies: list[bytes], size: int = 500, connections: int = 2) -> Outcome:
         """Send the events through /api/v1/lineage/batch; every one must be kept."""
@@ -59,6 +52,32 @@ class Server:
         """Vacuum and analyze, as autovacuum does within a minute of a load: reusable space, and statistics for the planner."""
         with psycopg.connect(self.database_url, autocommit=True) as connection:
             connection.execute("vacuum (analyze)")
+
+
+def resident(processes: list[psutil.Process]) -> int:
+    """Bytes of these processes, PostgreSQL's apart: memory of their own with what they share divided, and of each file what the process with most
+    of it has, so that no page of a library counts twice.
+    """
+    own, files = 0, dict[str, int]()
+    for process in processes:
+        try:
+            if process.name().startswith("postgres"):
+                continue
+            totals = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()
+            lines = Path(f"/proc/{process.pid}/smaps").read_text().splitlines()
+        except (psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
+            continue
+        own += sum(int(line.split()[1]) for line in totals if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
+        mine, file = dict[str, int](), ""
+        for line in lines:
+            first, *rest = line.split(maxsplit=5)
+            if not first.endswith(":"):
+                file = rest[4] if len(rest) == 5 and rest[4].startswith("/") else ""
+            elif file and first in ("Rss:", "Anonymous:"):
+                mine[file] = mine.get(file, 0) + int(rest[0]) * (1 if first == "Rss:" else -1)
+        for name, pages in mine.items():
+            files[name] = max(files.get(name, 0), pages)
+    return (own + sum(files.values())) * 1024
 
 
 @contextmanager

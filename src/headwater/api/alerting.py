@@ -64,7 +64,7 @@ async def dead_letters(settings: Settings) -> list[Trouble]:
     from headwater.intake.queue.amqp import Queues
     from headwater.intake.queue.dead_letters import LetterFilter, listed
 
-    queues = Queues(settings.amqp.url, settings.amqp.queue, settings.amqp.dead_letters)
+    queues = Queues(settings.amqp.broker, settings.amqp.queue, settings.amqp.dead_letters)
     try:
         letters = await listed(queues, LetterFilter(limit=_MOST_LETTERS))
     except HeadwaterError:

@@ -11,6 +11,8 @@ from typing import Any
 
 from litestar import Litestar
 from litestar.datastructures import State
+from litestar.plugins import PluginProtocol
+from litestar.plugins.core import MsgspecDIPlugin
 
 from headwater import telemetry
 from headwater.answer.alerts.badge import BadgeStates
@@ -65,6 +67,14 @@ HANDLERS = (
     badge.badge,
     page.page,
 )
+
+
+class Application(Litestar):
+    """Litestar without its plugins for pydantic and attrs, which load these libraries into each worker (11 MiB) where they are installed."""
+
+    @staticmethod
+    def _get_default_plugins(plugins: list[PluginProtocol]) -> list[PluginProtocol]:
+        return [*plugins, MsgspecDIPlugin()]
 
 
 def create_app(settings: Settings) -> Any:
@@ -133,7 +143,7 @@ def create_app(settings: Settings) -> Any:
         server.max_concurrent, server.max_waiting, server.request_seconds, server.body_seconds, server.max_body_bytes
     )
     numbers = health.public_metrics if settings.access.public_metrics else health.metrics
-    app: Any = Litestar(
+    app: Any = Application(
         [*HANDLERS, numbers],
         lifespan=[lifespan],
         guards=[access.guard, parameters.guard],

@@ -7,4 +7,4 @@ from headwater.settings import Settings
 
 def is_configured(settings: Settings) -> bool:
     """Return whether the server is given a broker and can talk to it."""
-    return "url" in settings.amqp.model_fields_set and find_spec("aio_pika") is not None
+    return settings.amqp.url is not None and find_spec("aio_pika") is not None

@@ -27,13 +27,19 @@ def main() -> None:
 
         sys.exit(print_fingerprints(sys.argv[2:]))
     from headwater import errors
-    from headwater.cli.program import branch
 
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # an arrow must not fail in an ASCII pipe
     try:
-        words = arguments(sys.argv[1:])
-        branch(words)(args=words)
+        if sys.argv[1:] == ["serve"]:
+            from headwater.cli.serve.foreground import serve
+
+            serve()
+        else:
+            from headwater.cli.program import branch
+
+            words = arguments(sys.argv[1:])
+            branch(words)(args=words)
     except errors.HeadwaterError as error:
         from headwater.cli.output import complain
 

@@ -41,15 +41,34 @@ def test_a_check_that_dies_ends_the_server(monkeypatch: pytest.MonkeyPatch) -> N
     assert ended.value.code == 1
 
 
+def loaded_by(code: str, heavy: tuple[str, ...]) -> list[str]:
+    """Return those of the `heavy` modules that a new process has loaded after `code`."""
+    shown = f"import sys; {code}; print(*[one for one in {heavy!r} if one in sys.modules])"
+    return subprocess.run([sys.executable, "-c", shown], check=True, capture_output=True, text=True).stdout.split()
+
+
 def test_it_loads_nothing_of_what_serves() -> None:
-    heavy = ("litestar", "psycopg", "numpy", "sqlglot", "cryptography")
-    code = f"import sys, headwater.api.serving; print(*[one for one in {heavy!r} if one in sys.modules])"
-    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
-    assert loaded == []
+    heavy = (
+        "litestar",
+        "psycopg",
+        "numpy",
+        "sqlglot",
+        "cryptography",
+        "typer",
+        "rich",
+        "pydantic",
+        "headwater.cli.program",
+    )
+    assert loaded_by("import headwater.cli.serve.foreground, headwater.api.serving", heavy) == []
+
+
+def test_serve_is_called_without_the_tree_of_commands() -> None:
+    called = "import headwater.cli, headwater.cli.serve.foreground as f; f.serve = lambda: None; sys.argv = ['headwater', 'serve']"
+    assert loaded_by(f"{called}; headwater.cli.main()", ("typer", "headwater.cli.program")) == []
 
 
 def test_an_idle_worker_loads_no_sql_engine_and_no_client_of_http() -> None:
-    heavy = ("sqlglot", "httpx", "rich", "click", "pyarrow", "pandas")
-    code = f"import sys, headwater.api.app; print(*[one for one in {heavy!r} if one in sys.modules])"
-    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
-    assert loaded == []
+    heavy = ("sqlglot", "httpx", "rich", "click", "pyarrow", "pandas", "pydantic", "pydantic_settings", "attrs")
+    made = "create_app(Settings(database=DatabaseSettings(url='postgresql://127.0.0.1:1/x')))"
+    imports = "from headwater.api.app import create_app; from headwater.settings import DatabaseSettings, Settings"
+    assert loaded_by(f"{imports}; {made}", heavy) == []

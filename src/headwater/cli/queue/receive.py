@@ -112,7 +112,7 @@ def chosen(settings: AmqpSettings, url: str | None, queue: str | None, dead_lett
     """Return the options, with the settings as defaults."""
     from headwater.intake.queue.amqp import Queues
 
-    return Queues(url or settings.url, queue or settings.queue, dead_letters or settings.dead_letters)
+    return Queues(url or settings.broker, queue or settings.queue, dead_letters or settings.dead_letters)
 
 
 def _metrics(host: str, port: int | None) -> Callable[[], None]:

@@ -8,13 +8,11 @@ import typer
 
 from headwater.cli import output, process, server
 from headwater.cli.extras import need
+from headwater.cli.serve import foreground
 from headwater.home import home, make_home, open_private
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
-
-    from headwater.settings import Settings
 
 Port = Annotated[int | None, typer.Option(help="Listen on this port. Default: HEADWATER_SERVER__PORT, else 5000.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -51,7 +49,7 @@ def up(
         need("server", "`headwater up`")
         settings = Settings()
         listen = port or settings.server.port
-        _free(settings.server.host, listen)
+        foreground.check_port(settings.server.host, listen)
         log = make_home() / "server.log"
         with open(log, "ab", opener=open_private) as sink:
             child = subprocess.Popen(
@@ -95,24 +93,6 @@ def _rebuilding(log: Path) -> bool:
     """Return whether the last start is rebuilding the tables. If it were ended now, the next start would begin the rebuild again."""
     logged = log.read_bytes() if log.exists() else b""
     return logged.rfind(b"RebuildStarted") > logged.rfind(b"ServerReady")
-
-
-def _free(host: str, port: int) -> None:
-    """Raise PortInUse if another program listens there. Granian would silently share the port with it."""
-    import socket
-
-    from headwater.errors import PortInUse
-
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise PortInUse(
-                f"port {port} on {host} cannot be listened on ({error.strerror}). Stop the program that listens there, or choose another port: "
-                f"`headwater up --port {port + 1}`, or HEADWATER_SERVER__PORT={port + 1}; then set HEADWATER_URL for clients.",
-                port=port,
-            ) from error
 
 
 def _answers(url: str) -> bool:
@@ -192,44 +172,4 @@ def print_state(answer: dict[str, Any]) -> None:
 
 def serve() -> None:
     """Serve in the foreground, as `up` does in the background."""
-    need("server", "`headwater serve`")
-    from headwater.api.serving import serve as serve_api
-    from headwater.settings import Settings
-
-    settings = Settings()
-    _free(settings.server.host, settings.server.port)
-    folder = make_home()
-    if settings.database.url:
-        _serve(settings, settings.database.url, serve_api)
-        return
-    import signal
-
-    from headwater.store.embedded import EmbeddedPostgres
-
-    # The server handles SIGTERM once it listens; until then, SIGTERM would end this process and leave the database running.
-    signal.signal(signal.SIGTERM, _leave)
-    postgres = EmbeddedPostgres(folder / "postgres")
-    try:
-        _serve(settings, postgres.url, serve_api)
-    finally:
-        postgres.stop()
-
-
-def _leave(signum: int, _frame: object) -> None:
-    """Exit through every `finally`; a second signal does not interrupt them."""
-    import signal
-    import sys
-
-    signal.signal(signum, signal.SIG_IGN)
-    sys.exit(128 + signum)
-
-
-def _serve(settings: Settings, database_url: str, serve_api: Callable[[Settings], None]) -> None:
-    import os
-
-    settings.database.url = database_url
-    process.write(process.ServerProcess(os.getpid(), settings.server.url, database_url))
-    try:
-        serve_api(settings)
-    finally:
-        process.remove()
+    foreground.serve()

@@ -145,7 +145,7 @@ def _queues(settings: Settings) -> Queues:
         )
     from headwater.intake.queue.amqp import Queues
 
-    return Queues(settings.amqp.url, settings.amqp.queue, settings.amqp.dead_letters)
+    return Queues(settings.amqp.broker, settings.amqp.queue, settings.amqp.dead_letters)
 
 
 def _chosen(data: ChosenLetters) -> LetterFilter:
