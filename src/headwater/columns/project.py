@@ -30,6 +30,7 @@ class Text(msgspec.Struct, frozen=True):
     `source`: a digest of what a tool made the text of, "" if it is the text itself. `keys`: sets of columns of the target, in lower case, that a tool
     proves unique whenever it builds it. `types`: of `columns`, as the tool gives them to a target without a query, "" where it is not known.
     `contract`: columns and types without which the tool refuses to build the target.
+    `unordered`: a digest of the rows without their order, "" if it is not known.
     """
 
     place: str
@@ -43,6 +44,7 @@ class Text(msgspec.Struct, frozen=True):
     types: tuple[str, ...] = ()
     contract: tuple[tuple[str, str], ...] = ()
     values: tuple[str, ...] = ()
+    unordered: str = ""
 
 
 class AnalysedText(msgspec.Struct, frozen=True):

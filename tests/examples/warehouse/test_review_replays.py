@@ -24,7 +24,7 @@ REPLAYS = Path(__file__).with_name("dbt_replays.py")
 _DAYS = 5
 
 
-def job_of(name: str, folder: Path) -> dict[str, Any]:
+def job_of(name: str, part: str, folder: Path) -> dict[str, Any]:
     case = yaml.safe_load((ROOT / f"tests/cases/review/{name}.yaml").read_text(encoding="utf-8"))
     project = folder / "project"
     profile = (EXAMPLE / "dbt/profiles.yml").read_text(encoding="utf-8")
@@ -39,8 +39,10 @@ def job_of(name: str, folder: Path) -> dict[str, Any]:
         renamed = profile.replace("warehouse:", "shop:", 1).replace("schema: main", "schema: shop")
         (project / "profiles.yml").write_text(renamed, encoding="utf-8")
         more = {"setup": case["setup"], "statements": case["statements"], "later": case.get("later", "")}
-    changes = [change for some in case["changes"].values() for change in some]
-    return {"project": str(project), "changes": changes, "out": str(folder / "out"), **more}
+    named = [(title, change) for title, some in case[part].items() for change in some]
+    does = {title: effect for effect, titles in case.get("expected", {}).items() for title in titles}
+    changes, expected = [change for _, change in named], [does.get(title) for title, _ in named]
+    return {"project": str(project), "changes": changes, "expected": expected, "out": str(folder / "out"), **more}
 
 
 def unit_of(place: str, table: str) -> str:
@@ -57,11 +59,21 @@ def judged(review: Review) -> Iterator[tuple[str, str, bool]]:
 
 @pytest.mark.soak
 @pytest.mark.timeout(2400)
-@pytest.mark.parametrize(("name", "precision"), [("shop", 0.95), ("warehouse", 0.9), ("store", 0.85), ("depot", 0.6)])
+@pytest.mark.parametrize(
+    ("name", "part", "precision"),
+    [
+        ("shop", "changes", 0.95),
+        ("warehouse", "changes", 0.9),
+        ("store", "changes", 0.85),
+        ("depot", "changes", 0.6),
+        ("depot", "unseen", 0.0),
+        ("clinic", "changes", 0.0),
+    ],
+)
 def test_a_review_names_what_dbt_and_the_log_show(
-    name: str, precision: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, part: str, precision: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = job_of(name, tmp_path)
+    job = job_of(name, part, tmp_path)
     (tmp_path / "job.json").write_text(json.dumps(job), encoding="utf-8")
     python = subprocess.run([ROOT / "scripts/environment", "warehouse"], capture_output=True, text=True, check=True)
     command = [python.stdout.strip(), REPLAYS, tmp_path / "job.json"]
@@ -71,7 +83,9 @@ def test_a_review_names_what_dbt_and_the_log_show(
     before = told["base"]
     assert len(job["changes"]) >= 30
     missed, wrong, said, right, breaks, broken = [], [], 0, 0, 0, 0
-    for number, (change, after) in enumerate(zip(job["changes"], told["changes"], strict=True)):
+    for number, (change, after, expected) in enumerate(
+        zip(job["changes"], told["changes"], job["expected"], strict=True)
+    ):
         monkeypatch.chdir(tmp_path / "out" / str(number))
         review, _, _ = compare_with(str(tmp_path / "out/base"), ["dbt", "queries"], Options())
         answer: dict[str, tuple[str, bool]] = {}
@@ -81,6 +95,9 @@ def test_a_review_names_what_dbt_and_the_log_show(
             assert review.severity == "breaks", (change, after["dbt"])
             assert any(one.severity == "breaks" and Path(one.place).stem in after["dbt"] for one in review.affected)
             continue
+        if expected is not None:
+            differing = {unit: now for unit, now in after.items() if now != before.get(unit, now)}
+            assert ("changes" if differing else "same") == expected, (change, differing)
         for unit, now in after.items():
             severity, certain = answer.get(unit, (None, False))
             broke = now.startswith("error")
@@ -95,7 +112,7 @@ def test_a_review_names_what_dbt_and_the_log_show(
             broken += severity == "breaks" and broke
             if severity is not None and not differs:
                 wrong.append((change, unit, severity))
-    print(f"{name}: {len(job['changes'])} changes, {len(before)} relations and queries, {said} said to notice, {right} did:",
+    print(f"{name} {part}: {len(job['changes'])} changes, {len(before)} relations and queries, {said} said to notice, {right} did:",
           f"precision {right / said:.3f}; {breaks} said to break, {broken} did: {broken / max(breaks, 1):.3f}", *wrong, sep="\n")  # fmt: skip
     assert not missed, (len(missed), missed[:20])
     assert (

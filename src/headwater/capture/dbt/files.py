@@ -16,7 +16,7 @@ import yaml
 from headwater.capture.dbt.manifest import Relation
 from headwater.capture.dbt.project import DbtProject, Dependent, dialect_of, versioned, view_of
 from headwater.capture.dbt.rendering import Names, called, rendered
-from headwater.capture.dbt.seeds import digest_of, digests_of_columns, given_types, read_types
+from headwater.capture.dbt.seeds import digest_of, digest_of_sorted_rows, digests_of_columns, given_types, read_types
 from headwater.capture.dbt.tiers import tier_of, tier_of_text
 from headwater.columns.catalog import folded_name
 from headwater.columns.project import Text
@@ -113,9 +113,10 @@ class _Files:
             target = folded_name(written[id(model)], self.dialect)
             if model.kind == "seed":
                 columns, types = self.header(model.path), read_types(model.path, given_types(model.config))
-                values = digests_of_columns(model.path)
+                values, unordered = digests_of_columns(model.path), digest_of_sorted_rows(model.path)
+                rows = digest_of(model.path)
                 texts.append(
-                    Text(place, "", target, columns=columns, rows=digest_of(model.path), types=types, values=values)
+                    Text(place, "", target, columns=columns, rows=rows, types=types, values=values, unordered=unordered)
                 )
                 continue
             names = Names(refs, sources, written[id(model)], variables)

@@ -16,7 +16,7 @@ import msgspec
 from headwater.capture.dbt.manifest import Manifest, Node, Relation, catalog_columns, read_manifest, reads
 from headwater.capture.dbt.rendering import Names, rendered
 from headwater.capture.dbt.reported import LastRun, Reported, last_run
-from headwater.capture.dbt.seeds import digest_of, digests_of_columns, given_types, read_types
+from headwater.capture.dbt.seeds import digest_of, digest_of_sorted_rows, digests_of_columns, given_types, read_types
 from headwater.capture.dbt.tiers import tier_of
 from headwater.capture.dbt.unique_keys import unique_keys
 from headwater.columns.catalog import folded_name
@@ -182,9 +182,20 @@ class _Reader:
             self.built(node, kind, place, table, inputs)
         elif kind == "seed":
             keys = self.keys.get(str(node.get("unique_id")), ())
-            columns, types, values = self.header(node), self.types(node), self.values(node)
+            columns, types, rows = self.header(node), self.types(node), self.rows(node)
+            values, unordered = self.values(node)
             self.texts.append(
-                Text(place, "", table, columns=columns, rows=self.rows(node), keys=keys, types=types, values=values)
+                Text(
+                    place,
+                    "",
+                    table,
+                    columns=columns,
+                    rows=rows,
+                    keys=keys,
+                    types=types,
+                    values=values,
+                    unordered=unordered,
+                )
             )
         else:
             called = "python model" if kind == "model" else kind.replace("_", " ")
@@ -301,12 +312,12 @@ class _Reader:
         path = self.root / str(node["original_file_path"])
         return read_types(path, given_types(config), str(config.get("delimiter") or ","))
 
-    def values(self, node: Node) -> tuple[str, ...]:
-        """Return the digest of each column of a seed; none for the seed of a package."""
+    def values(self, node: Node) -> tuple[tuple[str, ...], str]:
+        """Return the digest of each column of a seed, and that of its rows without their order; none for the seed of a package."""
         if str(node.get("package_name")) != self.manifest.project:
-            return ()
-        path = self.root / str(node["original_file_path"])
-        return digests_of_columns(path, str(node["config"].get("delimiter") or ","))
+            return (), ""
+        path, delimiter = self.root / str(node["original_file_path"]), str(node["config"].get("delimiter") or ",")
+        return digests_of_columns(path, delimiter), digest_of_sorted_rows(path, delimiter)
 
     def rows(self, node: Node) -> str:
         path = self.root / str(node["original_file_path"])

@@ -52,6 +52,14 @@ def digests_of_columns(path: Path, delimiter: str = ",") -> tuple[str, ...]:
     return tuple(hashlib.blake2b(repr(one).encode(), digest_size=16).hexdigest() for one in columns)
 
 
+def digest_of_sorted_rows(path: Path, delimiter: str = ",") -> str:
+    """Return the digest of a seed's rows without their order; "" for a file that cannot be read, or of more than 100,000 rows."""
+    names, columns = _columns_of(path, delimiter)
+    if len(names) != len(columns) or len(columns[0] if columns else ()) == _MOST_ROWS:
+        return ""
+    return hashlib.blake2b(repr(sorted(zip(*columns, strict=True))).encode(), digest_size=16).hexdigest()
+
+
 def _columns_of(path: Path, delimiter: str) -> tuple[list[str], list[tuple[str, ...]]]:
     """Return the header of a seed, and the values of each column in its first 100,000 rows; none if the file cannot be read."""
     try:

@@ -13,7 +13,7 @@ import msgspec
 from headwater.answer.whatif.returning import ReturnedUse, find_returned_use
 from headwater.answer.whatif.types import class_of
 from headwater.cli.review.column_types import KnownTypes, Types
-from headwater.cli.review.edits import Effect, edit_of, edit_of_seed
+from headwater.cli.review.edits import SHUFFLED, Edits, Effect, edit_of_seed
 from headwater.cli.review.effects import Effects
 from headwater.cli.review.enriching import KeyedTables
 from headwater.cli.review.rewrites import Rewrites
@@ -38,6 +38,7 @@ from headwater.columns.kinds import IDENTITY
 from headwater.columns.project import AnalysedText
 from headwater.columns.result import Flow, Input, Level, Statement, TableName
 from headwater.columns.shape.counted_stars import counted_stars
+from headwater.columns.shape.row_order import depends_on_order
 from headwater.columns.shape.typed_uses import uses_by_type
 from headwater.columns.shape.words import words
 
@@ -114,6 +115,7 @@ class _Comparison:
         """The changes of models that stand as common tables in the text of those that read them, by the name there."""
         self.rewrites = Rewrites(old, new, dialect)
         self.keyed = KeyedTables(old.values(), new.values(), dialect)
+        self.edits = Edits(dialect, types, self.keyed, self.rewrites)
         made = {key for one in new.values() for key in made_tables(one)}
         self.gone = {key for one in old.values() for key in made_tables(one)} - made
 
@@ -157,7 +159,7 @@ class _Comparison:
         outputs = outputs_of(old) if old else {}
         for key, columns in outputs_of(new).items():
             self.schema(key, outputs.get(key), columns, new.text.place)
-        own = edit_of(old, new, self.dialect, self.types, self.keyed) if old is not None and differs else Effect()
+        own = self.edits.effect(old, new) if old is not None and differs else Effect()
         for column in self.recased.get(table_key(new.text.target or ()), {}):
             own.columns = {**own.columns, column.lower(): ""}
         if old is not None and new.text.target is not None and new.text.view and not old.text.view:
@@ -166,9 +168,7 @@ class _Comparison:
         for place, statement in enumerate(new.statements):
             effect = self.upstream(statement, known, new)
             if own and old is not None:
-                effect.whole, effect.columns = effect.whole or own.whole, own.columns | effect.columns
-                effect.wider, effect.rescaled = own.wider | effect.wider, own.rescaled | effect.rescaled
-                effect.because = effect.because or own.because
+                effect.add(own)
             earlier = old.statements[place] if old is not None and place < len(old.statements) else None
             if earlier is not None and not differs and shape(earlier) != shape(statement):
                 effect.columns |= dict.fromkeys(sorted(shape(earlier).keys() ^ shape(statement).keys()), "")
@@ -183,7 +183,8 @@ class _Comparison:
             if effect or old.text.columns != new.text.columns:
                 self.effects[key] = effect
                 shown = [] if effect.whole else sorted(effect.columns)
-                self.affected.append(Affected(new.text.place, 1, name(key), CHANGES, reason, shown, True, True, []))
+                severity = COSMETIC if effect.shuffled else CHANGES
+                self.affected.append(Affected(new.text.place, 1, name(key), severity, reason, shown, True, True, []))
 
     def read_ephemeral(self, meet: dict[str, AnalysedText | None]) -> None:
         """Note the changes of ephemeral models before all texts: what reads one has its text, and may come first."""
@@ -192,7 +193,7 @@ class _Comparison:
             if old is None or new.text.view != "ephemeral" or is_same(old.text, new.text):
                 continue
             if not self.rewrites.is_same_result(old.text, new.text):
-                self.inline(new, edit_of(old, new, self.dialect, self.types, self.keyed))
+                self.inline(new, self.edits.effect(old, new))
 
     def inline(self, new: AnalysedText, own: Effect) -> None:
         """Add to a text's own change those of the ephemeral models in it, which no statement reads by name."""
@@ -229,13 +230,16 @@ class _Comparison:
 
     def upstream(self, statement: Statement, known: set[str], text: AnalysedText) -> Effect:
         """Return what a statement meets in the tables that it reads, with the columns as they become."""
-        found = Effect()
+        found, shuffled = Effect(), None
         own = {table_key(flow.target) for flow in statement.flows if flow.target is not None}
         made = made_tables(text)
         for table in (*statement.reads, *statement.writes):
             key = table_key(table)
             effect = self.effect(table)
             if effect is None or key in made or (key in own and not effect.broken):
+                continue
+            shuffled = shuffled or (key if effect.shuffled else None)
+            if not (effect.broken or effect.whole or effect.columns or effect.wider or effect.moved):
                 continue
             found.because = found.because or key
             if effect.broken:
@@ -245,6 +249,8 @@ class _Comparison:
                 found.columns |= dict.fromkeys(added, "")
             elif effect.whole or (effect.moved and self.reads_by_place(text)):
                 found.whole, found.because = True, key
+        if shuffled and not found.whole and depends_on_order(words(text.text.text, self.dialect)):
+            found.whole, found.certain, found.because = True, False, found.because or shuffled
         missing = [one for one in statement.unresolved if one.name.lower() not in known]
         if missing and not found.broken:
             found.broken, found.certain = f"it names {missing[0].name}", not missing[0].candidates
@@ -258,6 +264,7 @@ class _Comparison:
         for flow in statement.flows:
             self.flow(flow, found)
             self.widened(flow, found, text)
+        found.shuffled, found.because = shuffled is not None, found.because or shuffled
         return found
 
     def counted(self, statement: Statement, text: AnalysedText, found: Effect) -> None:
@@ -409,7 +416,7 @@ class _Comparison:
         elif effect.moved and not (effect.whole or effect.columns):
             severity, reason = CHANGES, "its columns stand in another order"
         elif not (effect.whole or effect.columns):
-            severity, reason = COSMETIC, "columns get a wider type"
+            severity, reason = COSMETIC, "columns get a wider type" if effect.wider else SHUFFLED
         else:
             severity = CHANGES
             reason = "its rows may be other ones" if effect.whole else "columns hold other values"
@@ -423,6 +430,8 @@ class _Comparison:
                     self.effects[key] = Effect(whole=True, certain=effect.certain, because=effect.because)
             else:
                 self.effects[key] = msgspec.structs.replace(effect, broken="breaks" if effect.broken else "")
+        if reason == SHUFFLED and not edited:
+            return
         columns = [] if effect.whole or effect.broken else sorted(effect.columns or effect.wider)
         self.affected.append(
             Affected(

@@ -10,34 +10,60 @@ from headwater.answer.whatif.types import class_of
 from headwater.capture.dbt.project import SNAPSHOT_COLUMNS, snapshot_queries
 from headwater.cli.review.column_types import KnownTypes, cast_of, is_rescaled, shows_alike
 from headwater.cli.review.enriching import KeyedTables, columns_of
+from headwater.cli.review.rewrites import Rewrites
 from headwater.cli.review.texts import changed_values, retyped_columns
 from headwater.columns.project import AnalysedText, Text
 from headwater.columns.result import Flow, TableName
 from headwater.columns.shape.words import SelectList, Word, cast_types, select_list, words
 
 RENAMED = "its columns have other names"
+SHUFFLED = "its rows stand in another order"
 
 
 class Effect(msgspec.Struct):
     """The change of one table as its readers meet it. `whole`: its rows. `columns`: changed values, each with the family of its new type, or "".
     `wider`: columns that hold the same values, each with its wider type; `rescaled`: of `columns`, those that compare as before. `moved`: its columns
-    stand in another order."""
+    stand in another order; `shuffled`: its rows do."""
 
     whole: bool = False
     broken: str = ""
     certain: bool = True
     columns: dict[str, str] = {}
+    shuffled: bool = False
     wider: dict[str, str] = {}
     rescaled: set[str] = set()
     moved: bool = False
     because: TableName | None = None
 
+    def add(self, own: Effect) -> None:
+        """Add the change of the table's own text."""
+        self.whole, self.columns = self.whole or own.whole, own.columns | self.columns
+        self.shuffled, self.because = self.shuffled or own.shuffled, self.because or own.because
+        self.wider, self.rescaled = own.wider | self.wider, own.rescaled | self.rescaled
+
     def __bool__(self) -> bool:
-        return bool(self.whole or self.broken or self.columns or self.wider or self.moved)
+        return bool(self.whole or self.broken or self.columns or self.wider or self.moved or self.shuffled)
 
 
-def edit_of(old: AnalysedText, new: AnalysedText, dialect: str, types: KnownTypes, keyed: KeyedTables) -> Effect:
-    """Return what an edit changes in its own result: these columns if it is in the SELECT list, or in left joins by a unique key; else all rows."""
+class Edits:
+    """Judges edits of texts. `types`: of columns before the change."""
+
+    def __init__(self, dialect: str, types: KnownTypes, keyed: KeyedTables, rewrites: Rewrites) -> None:
+        self._dialect, self._types, self._keyed, self._rewrites = dialect, types, keyed, rewrites
+
+    def effect(self, old: AnalysedText, new: AnalysedText) -> Effect:
+        """Return what an edit changes in its own result: columns if all else of its rows provably is the same, the order of rows, or all rows."""
+        found = _edit_of_text(old, new, self._dialect, self._types, self._keyed)
+        if not found.whole:
+            return found
+        if self._rewrites.is_reordered(old.text, new.text):
+            return Effect(shuffled=True)
+        columns = self._rewrites.changed_columns(old.text, new.text)
+        return found if columns is None else Effect(columns=dict.fromkeys(sorted(columns), ""))
+
+
+def _edit_of_text(old: AnalysedText, new: AnalysedText, dialect: str, types: KnownTypes, keyed: KeyedTables) -> Effect:
+    """Return the columns that an edit changes if it is in the SELECT list, or in left joins by a unique key; else all rows."""
     flows = [[flow for statement in one.statements for flow in statement.flows] for one in (old, new)]
     if (queries := snapshot_queries(old.text.text, new.text.text)) is not None:
         return _edit_of_snapshot(queries, flows, dialect, types)
@@ -66,6 +92,8 @@ def _edit_of_snapshot(
 def edit_of_seed(old: Text, new: Text) -> tuple[Effect, str]:
     """Return what an edit changes in a seed, with the reason in words."""
     changed, retyped = changed_values(old, new), retyped_columns(old, new)
+    if changed is None and not retyped and old.columns == new.columns and old.unordered == new.unordered != "":
+        return Effect(shuffled=True), SHUFFLED
     if changed is None:
         return Effect(whole=True, columns=retyped), "its rows may be other ones"
     reason = "columns hold other values" if changed else "columns get another type" if retyped else RENAMED

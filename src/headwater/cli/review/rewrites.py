@@ -1,13 +1,15 @@
-"""Edits that change no result: comments and layout, and queries written in another way or cut into more models or fewer. Pure."""
+"""Edits that change no result or some columns of it: layout, and queries written in another way or cut into more models or fewer. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
+from headwater.capture.dbt.model_settings import read_model_text
 from headwater.cli.review.texts import built_as
 from headwater.columns.catalog import table_key
 from headwater.columns.project import AnalysedText, Text
 from headwater.columns.result import TableName
-from headwater.columns.shape.same_result import written_result
+from headwater.columns.shape.same_result import changed_columns, is_reordered, written_result
 from headwater.columns.shape.words import words
+from headwater.columns.shape.writing import WrittenQuery
 
 
 class Rewrites:
@@ -15,22 +17,52 @@ class Rewrites:
 
     def __init__(self, old: Mapping[str, AnalysedText], new: Mapping[str, AnalysedText], dialect: str) -> None:
         self._dialect = dialect
-        self._old, self._new = _models(old, new), _models(new, old)
+        self._old, self._new = _models(old, new, dialect), _models(new, old, dialect)
 
     def is_same_result(self, old: Text, new: Text) -> bool:
-        """Return whether both build the same, of the same words or provably with the same rows and columns."""
+        """Return whether both build the same, of the same words or provably with the same rows and columns, in the same order if there is one."""
         if built_as(old) != built_as(new):
             return False
         if words(old.text, self._dialect) == words(new.text, self._dialect):
             return True
-        before = written_result(old.text, self._dialect, self._old)
-        return before is not None and before == written_result(new.text, self._dialect, self._new)
+        return self._holds(old, new, lambda before, now: before == now)
+
+    def is_reordered(self, old: Text, new: Text) -> bool:
+        """Return whether both build provably the same rows, perhaps in another order."""
+        return built_as(old) == built_as(new) and self._holds(old, new, is_reordered)
+
+    def changed_columns(self, old: Text, new: Text) -> frozenset[str] | None:
+        """Return the columns, in lower case, that may differ where all else provably is the same; None if the rows may be other ones."""
+        pairs = self._pairs(old, new) if old.view == new.view else None
+        found = [changed_columns(*pair) for pair in pairs] if pairs else [None]
+        return None if None in found else frozenset(name.lower() for one in found for name in one or ())
+
+    def _holds(self, old: Text, new: Text, test: Callable[[WrittenQuery, WrittenQuery], bool]) -> bool:
+        pairs = self._pairs(old, new)
+        return bool(pairs) and all(test(*pair) for pair in pairs or ())
+
+    def _pairs(self, old: Text, new: Text) -> list[tuple[WrittenQuery, WrittenQuery]] | None:
+        """Return the writings of both for each query of the text; None in doubt."""
+        sides = [read_model_text(one.text, self._dialect) for one in (old, new)]
+        if sides[0].settings != sides[1].settings:
+            return None
+        count = max(len(one.queries) for one in sides)
+        was, becomes = (
+            [
+                written_result(one, self._dialect, models)
+                for one in (*side.queries, *side.queries[-1:] * (count - len(side.queries)))
+            ]
+            for side, models in zip(sides, (self._old, self._new), strict=True)
+        )
+        pairs = [(a, b) for a, b in zip(was, becomes, strict=True) if a is not None and b is not None]
+        return pairs if len(pairs) == count else None
 
 
-def _models(one: Mapping[str, AnalysedText], other: Mapping[str, AnalysedText]) -> dict[TableName, str]:
-    """Return the texts of models that `one` has and `other` has not."""
-    return {
-        table_key(each.text.target): each.text.text
+def _models(one: Mapping[str, AnalysedText], other: Mapping[str, AnalysedText], dialect: str) -> dict[TableName, str]:
+    """Return the queries of models that `one` has and `other` has not, without those that are incremental."""
+    found = {
+        table_key(each.text.target): read_model_text(each.text.text, dialect)
         for identity, each in one.items()
         if each.text.target is not None and each.text.text and identity not in other
     }
+    return {key: text.queries[0] for key, text in found.items() if not text.is_incremental}

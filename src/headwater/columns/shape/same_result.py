@@ -4,7 +4,6 @@ Common tables and the models that one side alone has are put in where they are r
 and what has no order (conditions, GROUP BY, both sides of `=`) gets one. Doubt is another writing, or none.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from sqlglot.errors import SqlglotError
 
 from headwater.columns.dialect import rules
 from headwater.columns.script.engine import engine
-from headwater.columns.shape.writing import Doubtful, Writing
+from headwater.columns.shape.writing import Doubtful, Writing, WrittenArm, WrittenColumn, WrittenQuery, arms_of
 
 TableName = tuple[str, ...]
 _STRICT = (
@@ -25,64 +24,86 @@ _SIMPLE = frozenset({"expressions", "from_", "where"})
 _CHANGING = (exp.Anonymous, exp.Rand, exp.Randn, exp.Uuid)
 """Functions that may return another value at each call; those that are not known may."""
 
-_CONFIG = re.compile(r"\{\{-?\s*config\s*\(.*?\)\s*-?\}\}", re.DOTALL)
-_HARMLESS = re.compile(
-    r",?\b(?:on_schema_change|tags|meta|docs|persist_docs|grants|group|access|indexes|unlogged|query_tag|labels)="
-    r"(?:'[^']*'|\"[^\"]*\"|\[[^\[\]{}]*\]|\{[^\[\]{}]*\}|\w+)(?=[,)])"
-)
-"""Settings of a model that do not decide about its rows; that of new columns does only where columns change, which is seen itself."""
-_DEFAULT_STRATEGIES = {
-    "postgres": "delete+insert",
-    "redshift": "delete+insert",
-    "snowflake": "merge",
-    "bigquery": "merge",
-}
-"""The strategy of an incremental model with a unique key, by dialect, as dbt's adapters document them."""
-_INCREMENTAL = re.compile(
-    r"\{%-?\s*if\s+is_incremental\(\)\s*-?%\}(?P<yes>(?:(?!\{%).)*)(?:\{%-?\s*else\s*-?%\}(?P<no>(?:(?!\{%).)*))?\{%-?\s*endif\s*-?%\}",
-    re.DOTALL,
-)
 
+def written_result(text: str, dialect: str, models: Mapping[TableName, str] = {}) -> WrittenQuery | None:
+    """Return the writing of a query's result, to be compared with another one; None for what is no single query, and in doubt.
 
-def written_result(text: str, dialect: str, models: Mapping[TableName, str] = {}) -> object:
-    """Return the writing of a text's result, to be compared with another one; None for what is no single query, and in doubt.
-
-    `models`: by table in lower case, the texts of what is read as if it stood in this text. Of templates only `config` and `is_incremental` are read.
+    `models`: by table in lower case, the queries of what is read as if it stood in this text.
     """
     try:
-        queries = {
-            key: found
-            for key, one in models.items()
-            if "incremental" not in one and (found := _parse(_CONFIG.sub("", one), dialect)) is not None
-        }
-        configs = [_written_config(one, dialect) for one in _CONFIG.findall(text)]
-        text = _CONFIG.sub("", text)
-        texts = {
-            _INCREMENTAL.sub(lambda block: block["yes"], text): None,
-            _INCREMENTAL.sub(lambda block: block["no"] or "", text): None,
-        }
-        return configs, [_written(one, dialect, queries) for one in texts]
+        queries = {key: found for key, one in models.items() if (found := _parse(one, dialect)) is not None}
+        tree = _parse(text, dialect)
+        return _written(tree, dialect, queries) if tree is not None else None
     except (SqlglotError, RecursionError, Doubtful):
         return None
 
 
-def _written_config(config: str, dialect: str) -> str:
-    """Return a configuration without what does not decide about rows, and without the strategy that dbt takes by default."""
-    written = _HARMLESS.sub("", re.sub(r"\s", "", config))
-    if "unique_key=" in written and (default := _DEFAULT_STRATEGIES.get(dialect)):
-        written = re.sub(rf",?incremental_strategy=(['\"]){re.escape(default)}\1", "", written)
-    return written.replace("(,", "(")
+def is_reordered(old: WrittenQuery, new: WrittenQuery) -> bool:
+    """Return whether both have the same rows, perhaps in another order."""
+    return _rows(old) == _rows(new)
 
 
-def _written(text: str, dialect: str, models: Mapping[TableName, exp.Query]) -> object:
-    tree = _parse(text, dialect)
-    if tree is None:
-        raise Doubtful
+def changed_columns(old: WrittenQuery, new: WrittenQuery) -> frozenset[str] | None:
+    """Return the columns that may differ while all else of the rows is the same; None if the rows may be other ones.
+
+    A column that one query alone has counts as changed. The two may have their rows in another order.
+    """
+    names = [[one.name for one in query.arms[0].columns] for query in (old, new)]
+    if any(len({*some}) != len(some) or "*" in some for some in names) or len(old.arms) != len(new.arms):
+        return None
+    found = {*names[0]} ^ {*names[1]}
+    pairs = [
+        (before.rest, now.rest, _by_name(names[0], before), _by_name(names[1], now), now.is_distinct)
+        for before, now in zip(old.arms, new.arms, strict=True)
+    ]
+    for rest, other, was, becomes, _ in pairs:
+        if rest != other or was is None or becomes is None:
+            return None
+        found |= {one for one in was.keys() & becomes.keys() if was[one].value != becomes[one].value}
+    for rest, _, was, becomes, is_distinct in pairs:
+        for side in (was or {}, becomes or {}):
+            changed = [one for name, one in side.items() if name in found]
+            if any(one.decides for one in changed) or (changed and is_distinct):
+                return None
+            # An alias may be named in another item, or in what decides about rows.
+            others = [one.value for name, one in side.items() if name not in found]
+            if found & _alone((rest, others)):
+                return None
+        both = (was or {}).keys() & (becomes or {}).keys() & found
+        if any((was or {})[one].types != (becomes or {})[one].types for one in both):
+            return None
+    return frozenset(found)
+
+
+def _by_name(names: list[str], arm: WrittenArm) -> dict[str, WrittenColumn] | None:
+    return dict(zip(names, arm.columns, strict=True)) if len(names) == len(arm.columns) else None
+
+
+def _alone(written: Any) -> set[str]:
+    """Return the columns in a writing that are named without a table."""
+    if not isinstance(written, tuple | list):
+        return set()
+    if len(written) == 2 and written[0] == "Column" and all(key != "table" for key, _ in written[1]):
+        return {value for key, value in written[1] if key == "this" and isinstance(value, str)}
+    return set().union(*map(_alone, written))
+
+
+def _rows(query: WrittenQuery) -> tuple[list[str], list[str]]:
+    return [one.name for one in query.arms[0].columns], sorted(
+        repr(([one.value for one in arm.columns], arm.rest)) for arm in query.arms
+    )
+
+
+def _written(tree: exp.Query, dialect: str, models: Mapping[TableName, exp.Query]) -> WrittenQuery:
     _put_in(tree, models)
     for select in reversed(list(tree.find_all(exp.Select))):
+        _write_using(select)
+        _turn_join(select)
         _merge_sources(select)
-    _name_sources(tree)
-    return Writing(dialect).of(tree)
+        _merge_joins(select)
+    for arm in arms_of(tree):
+        _name_sources(arm)
+    return Writing(dialect).query(tree)
 
 
 def _parse(text: str, dialect: str) -> exp.Query | None:
@@ -180,6 +201,67 @@ def _merge_sources(select: exp.Select) -> None:
                 break
         else:
             _merge_source(select, source, table, alias, columns, where)
+
+
+def _write_using(select: exp.Select) -> None:
+    """Write USING of the first join as ON, where each column has a table and no `*` takes them all."""
+    first, joins = select.args.get("from_"), select.args.get("joins") or []
+    if first is None or not joins or any(one.is_star for one in select.expressions):
+        return
+    join = joins[0]
+    names = {one.name for one in join.args.get("using") or ()}
+    sides = first.this.alias_or_name, join.this.alias_or_name
+    own = [one for one in select.find_all(exp.Column) if one.parent_select is select]
+    if names and join.side in {"", "LEFT"} and all(sides) and all(one.table for one in own):
+        pairs = [
+            exp.EQ(this=exp.column(name, sides[0]), expression=exp.column(name, sides[1])) for name in sorted(names)
+        ]
+        join.set("using", None)
+        join.set("on", exp.and_(*pairs, copy=False))
+
+
+def _turn_join(select: exp.Select) -> None:
+    """Write `a RIGHT JOIN b` as `b LEFT JOIN a`, where no `*` takes the columns of both in their order."""
+    first, joins = select.args.get("from_"), select.args.get("joins") or []
+    if first is None or len(joins) != 1 or any(one.is_star for one in select.expressions) or select.find(exp.Lateral):
+        return
+    join = joins[0]
+    if join.side == "RIGHT" and not join.args.get("using") and not join.method and join.args.get("on") is not None:
+        right = join.this
+        join.set("this", first.this.copy())
+        first.set("this", right.copy())
+        join.set("side", "LEFT")
+
+
+def _merge_joins(select: exp.Select) -> None:
+    """Put a subquery that only joins tables and picks columns of them in the place of the one source of a query."""
+    first = select.args.get("from_")
+    if first is None or select.args.get("joins") or select.args.get("laterals"):
+        return
+    source = first.this
+    inner, alias = (source.this, source.args.get("alias")) if isinstance(source, exp.Subquery) else (None, None)
+    if not isinstance(inner, exp.Select) or alias is None or alias.columns or source.args.get("pivots"):
+        return
+    used = {key for key, value in inner.args.items() if value}
+    if used - {*_SIMPLE, "joins"} or "joins" not in used or len(list(select.find_all(exp.Select))) != 2:
+        return
+    if inner.find(exp.AggFunc, exp.Window, exp.UDTF, exp.Subquery, *_CHANGING) or any(
+        one.args.get("using") or one.method for one in inner.args["joins"]
+    ):
+        return
+    columns = _picked_columns(inner)
+    uses = _uses(select, alias.name, columns) if columns is not None else None
+    if columns is None or uses is None or any(not one.table for one in inner.find_all(exp.Column)):
+        return
+    for column in uses:
+        picked = columns[column.name].copy()
+        is_item = column.parent is select and column.arg_key == "expressions"
+        wrapped = picked if isinstance(picked, exp.Column) else exp.Paren(this=picked)
+        column.replace(exp.alias_(wrapped, column.this.copy()) if is_item else wrapped)
+    first.set("this", inner.args["from_"].this.copy())
+    select.set("joins", [one.copy() for one in inner.args["joins"]])
+    if inner.args.get("where"):
+        select.where(inner.args["where"].this.copy(), copy=False)
 
 
 def _whole_subquery(query: exp.Expression) -> exp.Expression | None:
