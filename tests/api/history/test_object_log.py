@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.api.usage.measures import ask, send
-from tests.events import facet
+from tests.events import facet, run_event
 from typer.testing import CliRunner
 
 from headwater.cli.program import program
@@ -133,3 +133,56 @@ def test_a_column_without_a_change_is_there_since_its_first_schema(client: Any) 
     found = {one["column"]: one for one in ask(client, BLAME, node=f"dataset:{N}:t")["columns"]}
     assert (found["id"]["change"], found["id"]["seen_since"][:10]) == (None, "2026-03-08")
     assert (found["note"]["change"]["action"], found["note"]["seen_since"][:10]) == ("column_added", "2026-03-20")
+
+
+def reads(job: str, source: str, target: str, namespace: str = N) -> dict[str, Any]:
+    event = run_event("COMPLETE", 1, job, at="2026-03-01T10:00:00Z")
+    return event | {
+        "inputs": [{"namespace": namespace, "name": source}],
+        "outputs": [{"namespace": namespace, "name": target}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("drop", "dropped"),
+    [
+        (change(5, "dropped", "bob", statement="DROP TABLE base CASCADE"), True),
+        (change(5, "dropped", "bob", statement="drop schema shop cascade"), True),
+        (change(5, "dropped_column", "bob", column="a", statement="alter table base drop column a cascade"), True),
+        (change(5, "dropped_column", "bob", column="b", statement="alter table base drop column b cascade"), False),
+        (change(5, "dropped", "bob", statement="drop table base"), False),
+        (change(1, "dropped", "bob", statement="drop table base cascade"), False),
+    ],
+)
+def test_a_view_may_be_gone_with_what_it_reads(client: Any, drop: dict[str, Any], dropped: bool) -> None:
+    made = [
+        change(day, "created", statement=f"create view {name} as select id, a from base")
+        for day, name in ((2, "v"), (3, "w"), (7, "v"))
+    ]
+    send(
+        client,
+        reads("one", "base", "v"),
+        reads("two", "v", "w"),
+        reads("three", "base", "copy"),
+        dataset("base", 8, drop),
+        dataset("v", 8, made[0], made[2]),
+        dataset("w", 8, made[1]),
+        dataset("copy", 8, change(2, "created", statement="create table copy as select id, a from base")),
+    )
+    logs = {name: ask(client, OBJECTS, node=f"dataset:{N}:{name}")["changes"] for name in ("v", "w", "copy")}
+    gone = [("dropped", "bob", False)] if dropped else []
+    first = ("created", "ann", True)
+    assert [(one["action"], one["by"], one["certain"]) for one in logs["w"]] == [*gone, first]
+    again = ("created" if dropped else "replaced", "ann", True)
+    assert [(one["action"], one["by"], one["certain"]) for one in logs["v"]] == [again, *gone, first]
+    assert [one["action"] for one in logs["copy"]] == ["created"]
+
+
+def test_a_cascade_takes_no_view_along_where_it_is_a_word_for_constraints(client: Any) -> None:
+    snow = "snowflake://account"
+    view = dataset("v", 8, change(2, "created", statement="create view v as select id from base"))
+    base = dataset("base", 8, change(5, "dropped", statement="drop table base cascade"))
+    for one in (view, base):
+        one["dataset"]["namespace"] = snow
+    send(client, reads("one", "base", "v", snow), view, base)
+    assert [one["action"] for one in ask(client, OBJECTS, node=f"dataset:{snow}:v")["changes"]] == ["created"]

@@ -12,7 +12,7 @@ export const isSeenOnly = (change: ObjectChange) => change.source === "schema";
 /** A statement in a branch of a script may not have run. */
 export function changeWord(change: ObjectChange): string {
   const word = change.action.replaceAll("_", " ");
-  return change.certain ? word : `${word}? (may have run)`;
+  return change.certain ? word : `${word}? (perhaps)`;
 }
 
 /** From what to what; the name of the object where nothing is before or after. */

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from headwater.answer.history.cascades import cascaded_drops
 from headwater.answer.history.schema_timeline import SCHEMA, SeenSchema, columns_of, load_timeline
 from headwater.answer.lineage.find import node_row
 from headwater.errors import NotFound
@@ -36,7 +37,8 @@ class Change(msgspec.Struct, frozen=True):
 
     `before`, `after`: names of the object or the column, or types; null where there is none. `times`: it was done so often until `last_at`. `by`: the
     actor of the log, null if none is known. `source`: `statement`, or `schema` for a change that was seen and whose author is unknown.
-    `certain`: false if the statement stands in a branch of a script, and the log does not say whether it ran.
+    `certain`: false if the statement stands in a branch of a script, and the log does not say whether it ran, or if it dropped with CASCADE what a
+    view reads, and so the view, if it still read it.
     """
 
     at: dt.datetime
@@ -199,7 +201,8 @@ async def _changes(
         used_from = measured.usage(usage).first_seen_at if usage is not None else None
         told = measured.object_changes(body) if body is not None else measured.ObjectChanges()
         left_out[at] = told.left_out
-        own, before = fold_changes(called, told.items, until, used_from)
+        cascades = await cascaded_drops(connection, at, name.namespace, told.items)
+        own, before = fold_changes(called, (*told.items, *cascades), until, used_from)
         seen = [] if step else _seen_changes(timeline, called)
         found += [*(one for one in own if one not in found), *unexplained(seen, own)]
         called = before.before if before is not None else None

@@ -11,7 +11,7 @@ from headwater.cli import meaning, output, server
 from headwater.errors import InvalidQuestion, NotFound
 
 _UNKNOWN = "seen in the schema, author unknown"
-_POSSIBLE = "(may have run)"
+_POSSIBLE = "(perhaps)"
 _LONGEST = 80
 
 

@@ -100,6 +100,8 @@ def declared(context: Context, node: Any) -> form.Form | None:
 
 
 def alter(context: Context, node: Any) -> form.Form | None:
+    if str(node.args.get("kind") or "").upper() == "INDEX":
+        return form.ChangeForm([])
     table = _table(node.this)
     if not isinstance(table, exp.Table):
         return None
