@@ -28,6 +28,7 @@ from headwater.intake.events.changes import Changes
 from headwater.intake.events.project import Projector
 from headwater.intake.events.statements import add_statement_reads
 from headwater.intake.events.touched import TouchedNodes
+from headwater.intake.events.turns import take_turns
 from headwater.intake.events.width import Limits, check_width
 from headwater.intake.people import manual
 from headwater.model import version
@@ -122,10 +123,8 @@ class _GenerationCache:
 
 
 class Intake:
-    """Writes events to one database.
-
-    `wide` accepts the events that it says are wide; without it, they are accepted here. `touched` is told what each event is about.
-    """
+    """Writes events to one database. `wide` accepts the events that it says are wide; without it, they are accepted here.
+    `touched` is told what each event is about."""
 
     def __init__(
         self,
@@ -184,7 +183,7 @@ class Intake:
         good: list[tuple[int, Item]] = []
         wide: list[tuple[int, WideIntake]] = []
         refused: list[Refused] = []
-        for index, body in enumerate(bodies):
+        async for index, body in take_turns(enumerate(bodies)):
             if self._wide is not None and self._wide.is_wide(body):
                 wide.append((index, self._wide))
                 continue
@@ -273,7 +272,10 @@ class Intake:
                 await events.lock_arrivals_alone(connection)
                 first = await events.times_of(connection, by_arrival)
                 times = [first.get(item.digest, at) for item, at in zip(items, times, strict=True)]
-            projected = [cache.projector(item.event, at, item.digest) for item, at in zip(items, times, strict=True)]
+            projected = [
+                cache.projector(item.event, at, item.digest)
+                async for item, at in take_turns(zip(items, times, strict=True))
+            ]
             for item, at, changes in zip(items, times, projected, strict=True):
                 changes.warnings.extend(_clock_warnings(item.event.time, at))
             rows = cache.known.news(merge_rows(projected))
