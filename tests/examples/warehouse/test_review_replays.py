@@ -65,9 +65,9 @@ def judged(review: Review) -> Iterator[tuple[str, str, bool]]:
         ("shop", "changes", 0.95),
         ("warehouse", "changes", 0.9),
         ("store", "changes", 0.85),
-        ("depot", "changes", 0.6),
+        ("depot", "changes", 0.7),
         ("depot", "unseen", 0.0),
-        ("clinic", "changes", 0.0),
+        ("clinic", "changes", 0.42),
     ],
 )
 def test_a_review_names_what_dbt_and_the_log_show(

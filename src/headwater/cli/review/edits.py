@@ -37,6 +37,8 @@ class Effect(msgspec.Struct):
 
     def add(self, own: Effect) -> None:
         """Add the change of the table's own text."""
+        if own.broken and not self.broken:
+            self.broken, self.certain = own.broken, own.certain
         self.whole, self.columns = self.whole or own.whole, own.columns | self.columns
         self.shuffled, self.because = self.shuffled or own.shuffled, self.because or own.because
         self.wider, self.rescaled = own.wider | self.wider, own.rescaled | self.rescaled
@@ -53,6 +55,10 @@ class Edits:
 
     def effect(self, old: AnalysedText, new: AnalysedText) -> Effect:
         """Return what an edit changes in its own result: columns if all else of its rows provably is the same, the order of rows, or all rows."""
+        if ungrouped := self._rewrites.ungrouped(old.text, new.text):
+            return Effect(
+                whole=True, broken=f"it selects {ungrouped[0]}, which is neither grouped nor aggregated", certain=False
+            )
         found = _edit_of_text(old, new, self._dialect, self._types, self._keyed)
         if not found.whole:
             return found

@@ -7,6 +7,7 @@ from headwater.cli.review.texts import built_as
 from headwater.columns.catalog import table_key
 from headwater.columns.project import AnalysedText, Text
 from headwater.columns.result import TableName
+from headwater.columns.shape.grouping import ungrouped_columns
 from headwater.columns.shape.same_result import changed_columns, is_reordered, written_result
 from headwater.columns.shape.words import words
 from headwater.columns.shape.writing import WrittenQuery
@@ -25,7 +26,12 @@ class Rewrites:
             return False
         if words(old.text, self._dialect) == words(new.text, self._dialect):
             return True
-        return self._holds(old, new, lambda before, now: before == now)
+        # A database compares what is selected with GROUP BY by its words.
+        return not self.ungrouped(old, new) and self._holds(old, new, lambda before, now: before == now)
+
+    def ungrouped(self, old: Text, new: Text) -> list[str]:
+        """Return the columns that the new text alone selects beside aggregates or GROUP BY without grouping by them."""
+        return sorted(ungrouped_columns(new.text, self._dialect) - ungrouped_columns(old.text, self._dialect))
 
     def is_reordered(self, old: Text, new: Text) -> bool:
         """Return whether both build provably the same rows, perhaps in another order."""
