@@ -1,13 +1,13 @@
 """The cost of capture to a program: a loop of small queries with and without it, alternating in one session.
 
-    python benchmarks/micro/capture_overhead.py [--queries 200] [--rounds 20] [--work queries tasks blocks once] [--jar PATH]
+    python benchmarks/micro/capture_overhead.py [--queries 200] [--rounds 20] [--work queries tasks blocks once] [--jar PATH] [--pairs FILE]
 
 `blocks`, the most exact for small queries: capture stays attached, and its listeners are taken out of Spark's bus and put back. A block is
 ten queries; a pair is a block with and one without them, in random order, so the two are a second apart. A block with capture ends when
 everything is reported. The median of the pairs' differences counts, with its interval of 95 %, so a block that another program disturbed does not.
 
 `once`: programs in turn with and without capture, each with its own JVM. From a session that has run one query: `attach`, the next query, and the
-wait until it is reported.
+wait until it is reported. With `--pairs FILE` each pair is added to the file, and the figures are of all that it has: of several short runs, then.
 
 `queries`: a round is QUERIES queries: four in five read and aggregate to the driver, one in five writes Parquet. Rounds alternate without / with
 capture in the same JVM, so that the machine's moods hit both. Neighbours are a pair; the mean of the pairs' differences comes with its interval of
@@ -16,6 +16,7 @@ measures the OpenLineage jar: it cannot be switched off within a session, so a s
 """
 
 import argparse
+import json
 import os
 import random
 import shutil
@@ -141,17 +142,18 @@ def blocks(arguments: argparse.Namespace, home: str) -> None:
 
 def once(arguments: argparse.Namespace) -> None:
     """Print the cost of capture once for a program."""
-    took: dict[bool, list[list[float]]] = {False: [], True: []}
-    for turn in range(arguments.rounds * 2):
-        on = turn % 4 in {1, 2}
-        command = [sys.executable, __file__, "--single", "--work", "once", *(["--captured"] if on else [])]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        line = next(line for line in done.stdout.splitlines() if line.startswith("SECONDS"))
-        took[on].append([float(part) for part in line.split()[1:]])
+    kept: Path | None = arguments.pairs
+    took = [json.loads(line) for line in kept.read_text().splitlines()] if kept is not None and kept.exists() else []
+    for turn in range(arguments.rounds):
+        pair = {on: seconds_of_a_program(on) for on in ((False, True) if turn % 2 == 0 else (True, False))}
+        took.append([pair[False], pair[True]])
+        if kept is not None:
+            with kept.open("a") as file:
+                file.write(json.dumps(took[-1]) + "\n")
     for place, what in enumerate(
         ("attach and the query", "until it is reported", "Python's processor", "JVM's processor")
     ):
-        pairs = [(off[place], on[place]) for off, on in zip(took[False], took[True], strict=True)]
+        pairs = [(off[place], on[place]) for off, on in took]
         found, low, high = middle([on - off for off, on in pairs])
         without = statistics.median(off for off, _ in pairs)
         print(
@@ -159,6 +161,14 @@ def once(arguments: argparse.Namespace) -> None:
             f"load {os.getloadavg()[0]:.1f}",
             flush=True,
         )
+
+
+def seconds_of_a_program(captured: bool) -> list[float]:
+    """Run a program of its own, and return what `once_in_this_program` printed."""
+    command = [sys.executable, __file__, "--single", "--work", "once", *(["--captured"] if captured else [])]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    line = next(line for line in done.stdout.splitlines() if line.startswith("SECONDS"))
+    return [float(part) for part in line.split()[1:]]
 
 
 def once_in_this_program(captured: bool, home: str) -> None:
@@ -259,6 +269,7 @@ def main() -> None:
         "--work", nargs="*", default=["queries", "tasks"], choices=["queries", "tasks", "blocks", "once"]
     )
     parser.add_argument("--jar")
+    parser.add_argument("--pairs", type=Path, help="the file of the pairs of `once`")
     parser.add_argument("--single", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--captured", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -138,8 +138,12 @@ def main() -> None:
     changed = [one["name"] for one, (_, wrong, missing) in ours if wrong or len(missing) != one.get("known_missing", 0)]
     print(text)
     if options.page:
-        before, mark, _ = options.page.read_text().partition("<!-- the table -->\n")
-        options.page.write_text(f"{before}{mark}{text}\n")
+        mark = "<!-- the table -->\n" if options.spark == "4.1" else f"<!-- the table of Spark {options.spark} -->\n"
+        before, found, rest = options.page.read_text().partition(mark)
+        if not found:
+            raise SystemExit(f"{options.page} has no line {mark.strip()}: put it where the table belongs.")
+        _, _, after = rest.partition("\n\n")
+        options.page.write_text(f"{before}{mark}{text}\n" + (f"\n{after}" if after else ""))
     if changed:
         raise SystemExit(f"Not as the list says: {', '.join(changed)}")
 

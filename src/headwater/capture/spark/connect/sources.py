@@ -141,6 +141,8 @@ class Sources:
             _put(self._left, name, located)
         elif write.lifecycle in {CREATE, OVERWRITE} and self._left.get(name) is None:
             self._left.pop(name, None)  # it is there now, and its columns are not known
+            place = ".".join(self.full(name.split("."))).lower()
+            _put(self._places, place, msgspec.structs.replace(target, fields=[], version=""))
 
     def _asked(self, parts: list[str]) -> Located | None:
         found = self.server.table(quoted(parts))
