@@ -55,10 +55,8 @@ class Edits:
 
     def effect(self, old: AnalysedText, new: AnalysedText) -> Effect:
         """Return what an edit changes in its own result: columns if all else of its rows provably is the same, the order of rows, or all rows."""
-        if ungrouped := self._rewrites.ungrouped(old.text, new.text):
-            return Effect(
-                whole=True, broken=f"it selects {ungrouped[0]}, which is neither grouped nor aggregated", certain=False
-            )
+        if refused := self._rewrites.refused(old.text, new.text):
+            return Effect(whole=True, broken=f"it {refused[0]}", certain=False)
         found = _edit_of_text(old, new, self._dialect, self._types, self._keyed)
         if not found.whole:
             return found

@@ -158,6 +158,10 @@ def _print(found: Review, problems: list[str], parties: Noticed | None, broken: 
             ],
         )
         output.line()
+    if found.changes:
+        changed = [(one.action.replace("_", " "), one.table, one.column, one.to) for one in found.changes]
+        output.table(("change of a table", "of", "column", "to"), changed)
+        output.line()
     for place in found.same:
         output.line(f"{output.printable(place)}: nothing changes", "dim")
     for problem in problems:

@@ -7,7 +7,7 @@ from headwater.cli.review.texts import built_as
 from headwater.columns.catalog import table_key
 from headwater.columns.project import AnalysedText, Text
 from headwater.columns.result import TableName
-from headwater.columns.shape.grouping import ungrouped_columns
+from headwater.columns.shape.grouping import refused_groups
 from headwater.columns.shape.same_result import changed_columns, is_reordered, written_result
 from headwater.columns.shape.words import words
 from headwater.columns.shape.writing import WrittenQuery
@@ -27,11 +27,11 @@ class Rewrites:
         if words(old.text, self._dialect) == words(new.text, self._dialect):
             return True
         # A database compares what is selected with GROUP BY by its words.
-        return not self.ungrouped(old, new) and self._holds(old, new, lambda before, now: before == now)
+        return not self.refused(old, new) and self._holds(old, new, lambda before, now: before == now)
 
-    def ungrouped(self, old: Text, new: Text) -> list[str]:
-        """Return the columns that the new text alone selects beside aggregates or GROUP BY without grouping by them."""
-        return sorted(ungrouped_columns(new.text, self._dialect) - ungrouped_columns(old.text, self._dialect))
+    def refused(self, old: Text, new: Text) -> list[str]:
+        """Return what the new text alone does that GROUP BY forbids, in words that go on from `it`."""
+        return sorted(refused_groups(new.text, self._dialect) - refused_groups(old.text, self._dialect))
 
     def is_reordered(self, old: Text, new: Text) -> bool:
         """Return whether both build provably the same rows, perhaps in another order."""

@@ -122,7 +122,7 @@ def _renamed(one: AnalysedText, shown: dict[str, str]) -> AnalysedText:
 def _shown_problem(problem: str, shown: dict[str, str]) -> str:
     """Name the files of a problem as the paths are given, not as they are laid out for the comparison."""
     for folder, path in shown.items():
-        problem = problem.replace(f"{folder}/", "" if path == "." else f"{path.rstrip('/')}/")
+        problem = problem.replace(f"{folder}/", "" if path == "." else f"{path.rstrip('/')}/").replace(folder, path)
     return problem
 
 

@@ -1,4 +1,4 @@
-"""The columns that a query with GROUP BY selects without grouping by them: the database refuses it, but for columns that a grouped key decides."""
+"""The faults of a GROUP BY: columns that are neither grouped nor aggregated, unless a grouped key decides them, and grouped aggregates."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,8 +16,8 @@ _WHOLE = (exp.AggFunc, exp.Window, exp.WithinGroup, exp.Filter, exp.Query, exp.A
 """Parts that take many rows, or that are not known."""
 
 
-def ungrouped_columns(text: str, dialect: str) -> frozenset[str]:
-    """Return the columns, as they are written, that stand beside aggregates or GROUP BY and are neither grouped nor aggregated; none in doubt."""
+def refused_groups(text: str, dialect: str) -> frozenset[str]:
+    """Return what a text does that GROUP BY or its aggregates forbid, in words that go on from `it`; none in doubt."""
     template = plain(text)
     if template.refusals or template.names or dialect in _LENIENT:
         return frozenset()
@@ -26,10 +26,10 @@ def ungrouped_columns(text: str, dialect: str) -> frozenset[str]:
     except (SqlglotError, RecursionError):
         return frozenset()
     selects = (select for tree in trees if tree is not None for select in tree.find_all(exp.Select))
-    return frozenset(column for select in selects for column in _ungrouped(select))
+    return frozenset(fault for select in selects for fault in _faults(select))
 
 
-def _ungrouped(select: exp.Select) -> Iterator[str]:
+def _faults(select: exp.Select) -> Iterator[str]:
     group, having = select.args.get("group"), select.args.get("having")
     items = [one.unalias() for one in select.expressions]
     if any(one.is_star for one in items) or (group is None and not any(map(_has_aggregate, items))):
@@ -37,16 +37,19 @@ def _ungrouped(select: exp.Select) -> Iterator[str]:
     if group is not None and (group.args.get("all") or group.find(exp.Rollup, exp.Cube, exp.GroupingSets)):
         return
     aliases = {one.alias.lower(): one.unalias() for one in select.expressions if one.alias}
-    listed = set()
+    listed: set[str] = set()
     for one in group.expressions if group is not None else ():
         place = int(one.name) if isinstance(one, exp.Literal) and one.name.isdigit() else 0
-        listed.add(_form(items[place - 1] if 0 < place <= len(items) else one))
+        by = items[place - 1] if 0 < place <= len(items) else one
+        if _has_aggregate(by):
+            yield f"groups by the aggregate {by.sql()}"
+        listed.add(_form(by))
         if isinstance(one, exp.Column) and not one.table and one.name.lower() in aliases:
             listed.add(_form(aliases[one.name.lower()]))
     for part in (*items, *([having.this] if having is not None else [])):
-        yield from (
-            column.sql() for column in _free_columns(part, listed) if column.table or column.name.lower() not in aliases
-        )
+        for column in _free_columns(part, listed):
+            if column.table or column.name.lower() not in aliases:
+                yield f"selects {column.sql()}, which is neither grouped nor aggregated"
 
 
 def _has_aggregate(node: Any) -> bool:

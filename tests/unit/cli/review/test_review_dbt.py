@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from headwater.cli.program import program
 from headwater.cli.review.column_types import cast_of, shows_alike
 from headwater.cli.review.differences import Review
 from headwater.cli.review.sides import compare_with
@@ -90,6 +92,19 @@ def test_a_new_file_makes_a_manifest_old(project: Path) -> None:
     found, _, problems = review(project)
     assert found["late"] == "breaks"
     assert "late.sql" in problems[0]
+
+
+def test_a_problem_of_both_sides_is_named_once_by_its_path(project: Path) -> None:
+    _, _, problems = review(project)
+    assert len(problems) == 1
+    assert problems[0].startswith("dbt has no target/manifest.json")
+
+
+def test_the_text_names_changes_of_tables(project: Path) -> None:
+    (project / "models/weeks.sql").rename(project / "models/starts.sql")
+    lines = CliRunner().invoke(program, ["review", "dbt", "--base", "../base"]).stdout.splitlines()
+    assert ["drop", "table", "db.shop.weeks"] in [line.split() for line in lines]
+    assert ["create", "table", "db.shop.starts"] in [line.split() for line in lines]
 
 
 def test_other_rows_of_a_seed_reach_its_readers(project: Path) -> None:
