@@ -249,6 +249,7 @@ class _Comparison:
                 found.columns |= dict.fromkeys(added, "")
             elif effect.whole or (effect.moved and self.reads_by_place(text)):
                 found.whole, found.because = True, key
+                found.certain = found.certain and effect.certain
         if shuffled and not found.whole and depends_on_order(words(text.text.text, self.dialect)):
             found.whole, found.certain, found.because = True, False, found.because or shuffled
         missing = [one for one in statement.unresolved if one.name.lower() not in known]

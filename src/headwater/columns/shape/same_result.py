@@ -378,7 +378,12 @@ def _name_sources(tree: exp.Query) -> None:
         alone = own[0] if len(own) == 1 and not select.args.get("laterals") else ""
         aliases = {one.alias for one in select.expressions if one.alias}
         for column in select.find_all(exp.Column):
-            is_own = column.parent_select is select and not column.table and column.name not in aliases
+            # An item's own name means a column of the source in it; that of another item may mean the item.
+            item = column.find_ancestor(exp.Alias)
+            is_source = column.name not in aliases or (
+                item is not None and item.parent is select and item.alias == column.name
+            )
+            is_own = column.parent_select is select and not column.table and is_source
             if is_own and alone and select is tree and not isinstance(column.this, exp.Star):
                 column.set("table", exp.to_identifier(alone))
     for column in every:

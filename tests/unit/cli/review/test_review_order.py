@@ -14,10 +14,12 @@ PROJECT = {
     "profiles.yml": "shop:\n  outputs:\n    dev: {type: postgres, schema: shop, dbname: shop}\n",
     "seeds/regions.csv": "country,rate\nde,0.19\nus,0.05\nfr,0.2\n",
     "models/rates.sql": "select country, round(rate * 100) as rate from {{ ref('regions') }}\n",
+    "models/limited.sql": "select country from {{ ref('rates') }} limit 1\n",
     "models/both.sql": "select country, rate from {{ ref('rates') }} union all select upper(place), rate from raw.more\n",
 }
 QUERIES = {
     "queries/sum.sql": "select country, sum(rate) from shop.rates group by country",
+    "queries/below.sql": "select count(*) from shop.limited where country = 'de'",
     "queries/first.sql": "select country from shop.rates limit 1",
     "queries/list.sql": "select string_agg(country, ',') from shop.rates",
     "queries/numbered.sql": "select country, row_number() over (order by rate) from shop.both",
@@ -61,7 +63,7 @@ def test_another_order_of_rows_reaches_those_that_may_depend_on_it(
     review = reviewed(file, old, new)
     assert noticing(review, "cosmetic").keys() == {edited}
     found = noticing(review, "changes_values")
-    assert found.keys() == {"first", "list", "numbered"}
+    assert found.keys() == {"limited", "below", "first", "list", "numbered"}
     assert not any(one.certain for one in found.values())
 
 
