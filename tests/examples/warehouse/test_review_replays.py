@@ -66,7 +66,7 @@ def judged(review: Review) -> Iterator[tuple[str, str, bool]]:
         ("warehouse", "changes", 0.9),
         ("store", "changes", 0.85),
         ("depot", "changes", 0.7),
-        ("depot", "unseen", 0.56),
+        ("depot", "unseen", 0.61),
         ("clinic", "changes", 0.42),
     ],
 )

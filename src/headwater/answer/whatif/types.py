@@ -14,12 +14,21 @@ _WIDER: Final = (
     ("char", "character", "bpchar", "varchar", "nvarchar", "text", "string"),
     ("date", "timestamp", "datetime"),
 )  # fmt: skip
+_NAMES: Final = {
+    **dict.fromkeys(("short", "int2"), "smallint"),
+    **dict.fromkeys(("integer", "int4"), "int"),
+    **dict.fromkeys(("int8", "int64", "long"), "bigint"),
+    **dict.fromkeys(("float8", "float64"), "double"),
+    "float4": "real", "decimal": "numeric",
+}  # fmt: skip
+"""Other names of one type."""
 
 
 def is_wider(old: str, new: str) -> bool:
     """Return whether every value of the old type is one of the new type, as it is."""
     before, after = (text.lower().split("(")[0].strip() for text in (old, new))
     before, after = (text.removesuffix(" varying").removesuffix(" precision") for text in (before, after))
+    before, after = _NAMES.get(before, before), _NAMES.get(after, after)
     if before == after:
         sizes = [
             [int(part) for part in text.partition("(")[2].rstrip(") ").split(",") if part.strip().isdigit()]

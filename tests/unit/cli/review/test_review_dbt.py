@@ -160,6 +160,12 @@ def test_casts(item: str, core: str, kind: str) -> None:
     ("old", "new", "alike"),
     [
         ("integer", "bigint", True),
+        ("integer", "int", True),
+        ("bigint", "int8", True),
+        ("int8", "bigint", True),
+        ("decimal(10,2)", "numeric(10,2)", True),
+        ("numeric(10,2)", "decimal(8,2)", False),
+        ("int4", "int2", False),
         ("bigint", "integer", False),
         ("varchar(10)", "text", True),
         ("text", "varchar", True),
