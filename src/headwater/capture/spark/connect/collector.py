@@ -57,11 +57,11 @@ class Collector:
     def take(self, kind: str, request: Request) -> None:
         """Handle the start or the end of a request."""
         try:
-            self.sources(request.client).is_late = lambda: (
-                requests.is_late(request) or (kind == "start" and bool(request.ended))
-            )
+            sources = self.sources(request.client)
+            sources.is_overtaken = lambda: requests.is_late(request)
+            sources.is_late = lambda: sources.is_overtaken() or (kind == "start" and bool(request.ended))
             if kind == requests.CACHED:
-                self.sources(request.client).versions.is_cached = True
+                sources.versions.is_cached = True
             elif request.plan.command.WhichOneof("command_type") == "pipeline_command":
                 self._take_pipeline(kind, request)
             elif kind == "start":

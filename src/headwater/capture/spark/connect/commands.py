@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from headwater.capture.spark import columns as column_walk
-from headwater.capture.spark import datasets
+from headwater.capture.spark import datasets, evolution, snapshots
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.commands import ALTER, CREATE, DROP, OVERWRITE, RENAME, TRUNCATE, Write
-from headwater.capture.spark.connect import merging, statements
+from headwater.capture.spark.connect import extending, merging, statements
 from headwater.capture.spark.connect import scope as scopes
 from headwater.capture.spark.connect.relations import Binder
 from headwater.capture.spark.connect.scope import Bound
@@ -131,13 +131,25 @@ def _write_operation(inner: Any, sources: Sources) -> Effect | None:
         found = _query(inner.input, sources)
         if inserts and located is not None:
             _by_position(found, located.columns)
+        if located is not None and (inserts or not lifecycle or (replaced and _keeps_columns(located, options))):
+            extending.extend(found, located.dataset, sources.relation(parts), sources)
         if located is None or not inserts:
             unlocated = parts if located is None or replaced else []
             return Effect(Write(target, lifecycle, partitions=partitions), found, unlocated=unlocated)
         return Effect(Write(target, OVERWRITE if lifecycle == OVERWRITE else ""), found)
     kind = (inner.source or sources.server.setting("spark.sql.sources.default") or "parquet").lower()
     target_ = place_of(kind, inner.path or options.get("path", ""), {**dict(inner.options), **options}, sources)
-    return Effect(Write(target_, lifecycle, partitions=partitions), _query(inner.input, sources)) if target_ else None
+    if target_ is None:
+        return None
+    found = _query(inner.input, sources)
+    if lifecycle != CREATE and not evolution.is_replaced(options):
+        extending.extend(found, target_, sources.relation([kind, target_.location]), sources)
+    return Effect(Write(target_, lifecycle, partitions=partitions), found)
+
+
+def _keeps_columns(located: Located, options: dict[str, str]) -> bool:
+    """Return whether a table that saveAsTable overwrites keeps its columns. Iceberg makes a new one."""
+    return located.dataset.layer == snapshots.DELTA and not evolution.is_replaced(options)
 
 
 def place_of(kind: str, path: str, options: dict[str, str], sources: Sources) -> Dataset | None:
@@ -183,7 +195,11 @@ def _write_v2(inner: Any, sources: Sources) -> Effect:
         if one.WhichOneof("expr_type") == "unresolved_attribute"
     ]
     unlocated = parts if located is None else []
-    return Effect(Write(target, lifecycle, partitions=partitions), _query(inner.input, sources), unlocated=unlocated)
+    found = _query(inner.input, sources)
+    made_anew = inner.Mode.Name(inner.mode).endswith(("CREATE", "REPLACE")) or evolution.is_replaced(options)
+    if located is not None and not made_anew:
+        extending.extend(found, located.dataset, sources.relation(parts), sources)
+    return Effect(Write(target, lifecycle, partitions=partitions), found, unlocated=unlocated)
 
 
 def _merge_into(inner: Any, sources: Sources) -> Effect:
@@ -226,13 +242,17 @@ def _stream(inner: Any, sources: Sources) -> Effect:
         located = sources.table(parts)
         target: Dataset | None = target_of(located, sources, parts, options.get("path", ""), kind)
         unlocated = parts if located is None else []
+        relation = sources.relation(parts)
     else:
         target = place_of(
             kind or "parquet", inner.path or options.get("path", ""), {**dict(inner.options), **options}, sources
         )
+        relation = sources.relation([kind, target.location]) if target is not None else None
     if inner.HasField("foreach_batch") or inner.HasField("foreach_writer"):
         target = None
         found.warnings.append(FUNCTION)
+    if target is not None:
+        extending.extend(found, target, relation, sources)
     write = Write(target, "", partitions=list(inner.partitioning_column_names), streaming=True)
     return Effect(write, found, unlocated=unlocated)
 
@@ -347,6 +367,8 @@ def _flow_effect(into: Any, statement: Any, binder: Binder, sources: Sources) ->
             found.rewrites(target, fields, [one.name for one in added])
         return Effect(Write(target, ""), found)
     lifecycle = _lifecycle(flow.action, statement, exists=located is not None)
+    if located is not None and flow.action not in {CREATE, "CLONE", "EXPORT"}:
+        extending.complete(found, located, sources.relation(parts), sources)
     return Effect(Write(target, lifecycle), found, unlocated=parts if located is None else [])
 
 

@@ -13,11 +13,23 @@ import msgspec
 
 _SECONDS = 20.0
 _MOST_REMEMBERED = 500
+_NOTHING_THERE = (
+    "NOT_FOUND",
+    "does not exist",
+    "DELTA_MISSING_DELTA_TABLE",
+    "is not a Delta table",
+    "DELTA_SCHEMA_NOT_SET",
+)
 _DETAIL = "# Detailed Table Information"
 
 
 class NoAnswer(Exception):
     """The server does not answer, or refuses: says why."""
+
+    @property
+    def is_of_nothing_there(self) -> bool:
+        """Return whether the server answers that there is no such table or path."""
+        return any(words in str(self) for words in _NOTHING_THERE)
 
 
 class Table(msgspec.Struct):
@@ -88,7 +100,7 @@ class Server:
         try:
             rows = self._rows(f"DESCRIBE TABLE EXTENDED {name}")
         except NoAnswer as problem:
-            if "NOT_FOUND" in str(problem) or "does not exist" in str(problem):
+            if problem.is_of_nothing_there:
                 return None
             raise
         found = Table([], {})

@@ -64,6 +64,7 @@ class Sources:
         self._places: OrderedDict[str, Dataset] = OrderedDict()
         self._left: OrderedDict[str, Located | None] = OrderedDict()  # by catalog name: None where it was dropped
         self.is_late: Callable[[], bool] = lambda: False
+        self.is_overtaken: Callable[[], bool] = lambda: False  # by a further command
 
     # --- what the program has named
 
