@@ -1,5 +1,6 @@
 """A mail server on a real socket: keeps every mail, and answers as a test tells it to."""
 
+import asyncio
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -13,13 +14,16 @@ from aiosmtpd.controller import Controller
 
 
 class Mailbox:
-    """`refuse`: what is answered to an address, by it; `answer`: to the text of a mail; `taken`: called when a mail is taken, before its answer."""
+    """`refuse`: what is answered to an address, by it; `answer`: to the text of a mail; `taken`: called when a mail is taken, before its answer;
+    `goodbye`: what is answered to QUIT, after `goodbye_after` seconds.
+    """
 
     def __init__(self) -> None:
         self.mails: list[tuple[str, Message]] = []
         self.refuse: dict[str, str] = {}
         self.answer = "250 taken"
         self.taken: Callable[[], None] = lambda: None
+        self.goodbye, self.goodbye_after = "221 Bye", 0.0
         self.port = 0
 
     @property
@@ -39,6 +43,10 @@ class Mailbox:
             return self.refuse[address]
         envelope.rcpt_tos.append(address)
         return "250 OK"
+
+    async def handle_QUIT(self, _server: Any, _session: Any, _envelope: Any) -> str:
+        await asyncio.sleep(self.goodbye_after)
+        return self.goodbye
 
     async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:
         if self.answer.startswith("2"):
