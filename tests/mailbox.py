@@ -15,7 +15,7 @@ from aiosmtpd.controller import Controller
 
 class Mailbox:
     """`refuse`: what is answered to an address, by it; `answer`: to the text of a mail; `taken`: called when a mail is taken, before its answer;
-    `goodbye`: what is answered to QUIT, after `goodbye_after` seconds.
+    `goodbye`: what is answered to QUIT; None: nothing, for as long as the mailbox is there.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Mailbox:
         self.refuse: dict[str, str] = {}
         self.answer = "250 taken"
         self.taken: Callable[[], None] = lambda: None
-        self.goodbye, self.goodbye_after = "221 Bye", 0.0
+        self.goodbye: str | None = "221 Bye"
         self.port = 0
 
     @property
@@ -45,7 +45,8 @@ class Mailbox:
         return "250 OK"
 
     async def handle_QUIT(self, _server: Any, _session: Any, _envelope: Any) -> str:
-        await asyncio.sleep(self.goodbye_after)
+        while self.goodbye is None:
+            await asyncio.sleep(0.01)
         return self.goodbye
 
     async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:
@@ -66,6 +67,7 @@ def mailbox(port: int = 0) -> Iterator[Mailbox]:
     try:
         yield box
     finally:
+        box.goodbye = box.goodbye or "221 Bye"
         controller.stop()
 
 
