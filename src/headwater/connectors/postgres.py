@@ -21,7 +21,7 @@ from headwater.columns.project import Project, Text
 from headwater.connectors import Send
 from headwater.connectors.changed import Changes
 from headwater.errors import DatabaseRefused, DatabaseUnavailable
-from headwater.model import references
+from headwater.model import inheritance, references
 from headwater.model.connector_reports import ConnectorCheck, ConnectorTask, PullReport
 from headwater.model.measured import QUERIES
 from headwater.pipeline.query_log.events import execution
@@ -29,6 +29,7 @@ from headwater.pipeline.query_log.reading import Understood, understood
 
 MOST_TABLES: Final = 100_000
 MOST_STATEMENTS: Final = 5_000
+MOST_CHILDREN: Final = 10_000
 _SECONDS: Final = 60
 _DIALECT: Final = "postgres"
 _KINDS: Final = {"v": "VIEW", "m": "MATERIALIZED_VIEW"}
@@ -46,6 +47,7 @@ class _Relation(NamedTuple):
     columns: list[dict[str, Any]] | None
     definition: str | None
     referenced_by: list[dict[str, Any]] | None
+    children: list[list[str]] | None
 
 
 class _Rights(NamedTuple):
@@ -114,7 +116,9 @@ def pull(task: ConnectorTask, send: Send) -> PullReport:
     source = _Source(settings, rights.now)
     changes = Changes(before.get("objects"))
     for one in relations:
-        content = [one.kind, one.description, one.columns, one.referenced_by]
+        if len(one.children or ()) > MOST_CHILDREN:
+            warnings.append(f"only the first {MOST_CHILDREN:,} partitions of {one.schema}.{one.name} were read")
+        content = [one.kind, one.description, one.columns, one.referenced_by, one.children]
         if changes.is_new(f"{one.schema}.{one.name}", content):
             send(source.table(one))
     seen = Changes(before.get("views"))
@@ -142,7 +146,7 @@ class _Source:
         self.namespace = _namespace(settings)
 
     def table(self, one: _Relation) -> dict[str, Any]:
-        """The event of a table or view: its columns, its description, its kind."""
+        """The event of a table or view: its columns, its description, its kind, the tables that refer to it or hold rows of it."""
         told = {
             "schema": event.schema(
                 {key: value for key, value in column.items() if value} for column in one.columns or ()
@@ -152,14 +156,14 @@ class _Source:
         if one.referenced_by:
             told[references.FACET] = event.facet(
                 references.FACET,
-                referencedBy=[
-                    {**each, "table": names((self.database, *each["table"]), _DIALECT, self.namespace).name}
-                    for each in one.referenced_by
-                ],
+                referencedBy=[{**each, "table": self._name(*each["table"])} for each in one.referenced_by],
             )
+        if one.children or one.kind == "p":
+            children = [self._name(*each) for each in (one.children or ())[:MOST_CHILDREN]]
+            told[inheritance.FACET] = event.facet(inheritance.FACET, children=children)
         if one.description:
             told["documentation"] = event.documentation(one.description)
-        return event.dataset_event(self.namespace, self._name(one), facets=told, event_time=self.now)
+        return event.dataset_event(self.namespace, self._name(one.schema, one.name), facets=told, event_time=self.now)
 
     def dropped(self, key: str) -> dict[str, Any]:
         state = event.facet("LifecycleStateChangeDatasetFacet", lifecycleStateChange="DROP")
@@ -187,11 +191,11 @@ class _Source:
         bodies = next(iter(told.outputs.values()), {}) if told else {}
         output = event.dataset(
             self.namespace,
-            self._name(one),
+            self._name(one.schema, one.name),
             facets={key: event.facet(_FACETS[key], **body) for key, body in bodies.items() if key in _FACETS},
         )
         return event.job(
-            (self.namespace, self._name(one)),
+            (self.namespace, self._name(one.schema, one.name)),
             inputs=[event.dataset(name.namespace, name.name) for name in (told.inputs if told else ())],
             outputs=[output],
             job_facets={
@@ -242,8 +246,8 @@ class _Source:
             _DIALECT,
         )
 
-    def _name(self, one: _Relation) -> str:
-        return names((self.database, one.schema, one.name), _DIALECT, self.namespace).name
+    def _name(self, schema: str, name: str) -> str:
+        return names((self.database, schema, name), _DIALECT, self.namespace).name
 
 
 def _namespace(settings: Mapping[str, str]) -> str:
@@ -316,7 +320,7 @@ def _rights(connection: psycopg.Connection[Any], settings: Mapping[str, str]) ->
 
 
 def _tables(connection: psycopg.Connection[Any], settings: Mapping[str, str], limit: int) -> list[_Relation]:
-    parameters = {"schemas": _schemas(settings), "limit": limit}
+    parameters = {"schemas": _schemas(settings), "limit": limit, "children": MOST_CHILDREN + 1}
     return [_Relation(*row) for row in connection.execute(_question("postgres_tables").encode(), parameters)]
 
 

@@ -19,7 +19,7 @@ from headwater.model.connector_reports import ConnectorTask
 CASE = yaml.safe_load((Path(__file__).parents[2] / "cases" / "privacy" / "spread.yaml").read_text(encoding="utf-8"))
 N = "postgres://db:5432"
 _RELATIONS = """
-select (case when n.nspname ~ '^pg_temp' then '' else n.nspname || '.' end) || c.relname, array_agg(a.attname::text), pg_partition_root(c.oid)::regclass::text
+select (case when n.nspname ~ '^pg_temp' then '' else n.nspname || '.' end) || c.relname, array_agg(a.attname::text)
 from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
 where c.relkind in ('r', 'p', 'v', 'm') and (n.nspname in ('raw', 'lake') or n.nspname ~ '^pg_temp') group by n.nspname, c.relname, c.oid
 """
@@ -38,15 +38,15 @@ def world(postgres: Any) -> Iterator[Any]:
         connection.execute("drop database spread with (force)")
 
 
-def relations(connection: Any) -> dict[str, tuple[list[str], str]]:
-    return {name: (columns, root or name) for name, columns, root in connection.execute(_RELATIONS).fetchall()}
+def relations(connection: Any) -> dict[str, list[str]]:
+    return dict(connection.execute(_RELATIONS).fetchall())
 
 
 def holding(connection: Any, value: str) -> set[str]:
-    """The relations of which a row holds the value, a partition by its table's name."""
+    """The relations of which a row holds the value, a partition and its table both."""
     return {
-        root
-        for name, (_, root) in relations(connection).items()
+        name
+        for name in relations(connection)
         if connection.execute(f"select count(*) from {name} r where r::text like %s", (f"%{value}%",)).fetchone()
         != (0,)
     }
@@ -82,10 +82,10 @@ def listed(found: Any) -> set[str]:
     return {one["dataset"].partition(":spread.")[2] for one in found["places"]}
 
 
-def test_a_value_is_found_wherever_statements_took_it(spread: Any, world: Any) -> None:
-    found = planned(spread, key=CASE["key"])
+def check_places(found: Any, world: Any, missing: set[str]) -> None:
+    """Compare the places with the relations that hold the value, of which some are missing."""
     value = CASE["values"]["email"]
-    assert holding(world, value) - listed(found) == set()
+    assert holding(world, value) - listed(found) == missing
     assert listed(found) & set(CASE["hidden"]) == set()
     too_many = listed(found) - holding(world, value)
     certain = {
@@ -94,6 +94,11 @@ def test_a_value_is_found_wherever_statements_took_it(spread: Any, world: Any) -
         if any(column["certain"] and column["handling"] == "plain" for column in one["columns"])
     }
     assert too_many & certain == set(CASE["of_documents"])
+
+
+def test_a_value_is_found_wherever_statements_took_it(spread: Any, world: Any) -> None:
+    found = planned(spread, key=CASE["key"])
+    check_places(found, world, {*CASE["by_catalog"], *CASE["unnamed"]})
 
 
 @pytest.fixture
@@ -128,3 +133,53 @@ def test_deleting_as_it_says_meets_no_foreign_key_and_leaves_nothing(keyed: Any,
         assert "raw.customers" not in holding(world, CASE["values"]["email"])
         assert world.execute("select array_agg(order_id) from raw.orders").fetchone() == ([11],)
         assert world.execute("select array_agg(line_id) from raw.order_lines").fetchone() == ([110],)
+
+
+def test_with_the_catalog_a_value_goes_from_tables_to_partitions_and_heirs_and_back(keyed: Any, world: Any) -> None:
+    found = planned(keyed, key=CASE["key"])
+    check_places(found, world, {*CASE["unnamed"]})
+    assert {*CASE["siblings"]} <= listed(found)
+
+
+def table(name: str, number: int, **facets: Any) -> dict[str, Any]:
+    return {
+        "eventTime": f"2026-05-05T00:00:{number:02}Z",
+        "producer": "https://example.com",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/DatasetEvent",
+        "dataset": {"namespace": N, "name": name, "facets": {key: facet(**body) for key, body in facets.items()}},
+    }
+
+
+def told(found: Any) -> dict[str, set[bool]]:
+    return {
+        one["dataset"].partition(f"{N}:")[2]: {column["certain"] for column in one["columns"]}
+        for one in found["places"]
+    }
+
+
+@pytest.mark.parametrize("last", [{"children": ["db.old", "db.new"]}, {"children": ["db.new"]}])
+def test_a_partition_that_was_detached_holds_the_rows_that_it_had(client: Any, last: Any) -> None:
+    columns = {"fields": [{"name": "mail", "type": "text"}]}
+    send(client, *(table(name, 1, schema=columns) for name in ("db.whole", "db.old", "db.new", "db.else")))
+    send(client, table("db.whole", 2, schema=columns, headwater_inheritance={"children": ["db.old", "db.new"]}))
+    send(client, table("db.whole", 3, schema=columns, headwater_inheritance=last))
+    assert told(planned(client, key="db.whole.mail")) == {"db.whole": {True}, "db.old": {True}, "db.new": {True}}
+
+
+def test_values_of_one_partition_are_not_surely_in_another(client: Any) -> None:
+    columns = {"fields": [{"name": "mail", "type": "text"}]}
+    mine = {"fields": [{"name": "mail", "type": "text"}, {"name": "own", "type": "text"}]}
+    send(client, *(table(name, 1, schema=columns) for name in ("db.one", "db.other")), table("db.heir", 1, schema=mine))
+    send(client, table("db.whole", 2, schema=columns, headwater_inheritance={"children": ["db.one", "db.other", "db.heir"]}))  # fmt: skip
+    assert told(planned(client, key="db.one.mail")) == {
+        "db.one": {True}, "db.whole": {True}, "db.other": {False}, "db.heir": {False},
+    }  # fmt: skip
+    # A column of an heir alone is in no other table.
+    assert told(planned(client, key="db.heir.own")) == {"db.heir": {True}}
+
+
+@pytest.mark.parametrize("body", [{"children": 7}, {"children": [1]}, {}, {"children": ["db.whole", "", "x" * 5000]}])
+def test_a_facet_that_is_written_otherwise_changes_nothing(client: Any, body: Any) -> None:
+    columns = {"fields": [{"name": "mail", "type": "text"}]}
+    send(client, table("db.whole", 1, schema=columns, headwater_inheritance=body))
+    assert told(planned(client, key="db.whole.mail")) == {"db.whole": {True}}

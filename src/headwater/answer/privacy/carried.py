@@ -2,7 +2,7 @@
 
 A value is followed by direct column edges, hop by hop, with a fixed number of statements for each. An indirect edge (a filter, a join, an order)
 carries no value. Where a job reports no columns and its SQL cannot be read, anything it makes may hold the value: that is said (`certain`).
-What jobs wrote once and write no more may still be there: the ways of the past are followed on request.
+What jobs wrote once and write no more may still be there: the ways of the past are followed on request. Tables and their partitions share rows.
 """
 
 import uuid
@@ -13,11 +13,13 @@ import msgspec
 
 from headwater.answer.lineage import inferred, node
 from headwater.answer.people.people import Tag, Words
+from headwater.answer.privacy.families import Families, load_families
 from headwater.model.lineage import Transformation
 from headwater.store.database import Connection
 from headwater.store.history import facets as facet_store
 from headwater.store.lineage import column_flow
 from headwater.store.lineage import edges as edge_store
+from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage.edges import Moment
 from headwater.store.people import annotations as annotation_store
 
@@ -31,7 +33,8 @@ Column = tuple[uuid.UUID, str]
 
 class Carrier(msgspec.Struct, frozen=True):
     """A column, and the way on which the value is least hidden. `handling`: the most that a step of the way does to it. `certain`: all steps are
-    known by column. `because`: the column before it, None of a tagged one; `job`: between them. `exact`: each step copies the value as it is.
+    known by column. `because`: the column before it, None of a tagged one; `job`: between them, None from a table to its partition or back.
+    `exact`: each step copies the value as it is.
     """
 
     name: str
@@ -70,6 +73,7 @@ async def spread(
 ) -> Carried:
     """Return all columns that hold values of these columns, with them; `most` and `ever` as of `carry`."""
     found = Carried(start)
+    families = await load_families(connection, moment, ever=ever)
     fresh = found.datasets
     followed: set[uuid.UUID] = set()
     hop = 0
@@ -79,7 +83,7 @@ async def spread(
         allowed |= set(sorted(fresh - allowed)[: max(0, most - len(followed))])
         found.hidden += len(fresh - allowed)
         followed |= allowed
-        fresh = await _step(connection, found.columns, allowed, moment, hop, ever=ever)
+        fresh = await _step(connection, found.columns, allowed, moment, hop, families, ever=ever)
     return found
 
 
@@ -89,6 +93,7 @@ async def _step(
     level: set[uuid.UUID],
     moment: Moment,
     hop: int,
+    families: Families,
     *,
     ever: bool,
 ) -> set[uuid.UUID]:
@@ -103,13 +108,34 @@ async def _step(
         if dataset in level:
             mine.setdefault(dataset, {})[column] = carrier
     fresh: set[uuid.UUID] = set()
-    for flow in flows:
-        for place, new in _reached(flow, mine[flow.source], hop):
-            old = columns.get(place)
-            if old is None or new.rank < old.rank:
-                columns[place] = new
-                fresh.add(flow.target)
+    reached = [found for flow in flows for found in _reached(flow, mine[flow.source], hop)]
+    shared = [found for dataset, carriers in mine.items() for found in _shared(dataset, carriers, families, hop)]
+    existing = await node_store.by_ids(connection, {dataset for (dataset, _), _ in shared})
+    for place, new in (*reached, *(one for one in shared if one[0][0] in existing)):
+        old = columns.get(place)
+        if old is None or new.rank < old.rank:
+            columns[place] = new
+            fresh.add(place[0])
     return fresh
+
+
+def _shared(
+    dataset: uuid.UUID, carriers: Mapping[str, Carrier], families: Families, hop: int
+) -> Iterable[tuple[Column, Carrier]]:
+    """Yield the columns of a table's partitions and heirs, and of the tables that it is a part of, which hold the same rows."""
+    children = families.children.get(dataset, set())
+    for column, one in carriers.items():
+        place = (dataset, column)
+        for parent in families.parents.get(dataset, ()):
+            if families.has(parent, column):
+                yield (parent, column), Carrier(one.name, one.handling, one.certain, hop, place, None, one.exact)
+        # What came from one child is not in each of the others.
+        came_up = one.job is None and one.because is not None and one.because[0] in children
+        for child in children:
+            yield (
+                (child, column),
+                Carrier(one.name, one.handling, one.certain and not came_up, hop, place, None, one.exact),
+            )
 
 
 class _Step(NamedTuple):

@@ -1,4 +1,5 @@
--- Tables, views, materialized views, foreign tables and partitioned tables, with their columns in order and the foreign keys that lead to them; not the parts of a partitioned table.
+-- Tables, views, materialized views, foreign tables and partitioned tables, with their columns in order, the foreign keys that lead to them, and their
+-- partitions and heirs at any depth (as many as the limit of children and one more), which are no rows of their own if they are partitions.
 select n.nspname, c.relname, c.relkind::text, obj_description(c.oid, 'pg_class'),
        (select json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
                                           'description', col_description(c.oid, a.attnum)) order by a.attnum)
@@ -11,7 +12,13 @@ select n.nspname, c.relname, c.relkind::text, obj_description(c.oid, 'pg_class')
                  'keys', (select json_agg(a.attname order by u.nr) from unnest(k.confkey) with ordinality u (attnum, nr)
                           join pg_attribute a on a.attrelid = k.confrelid and a.attnum = u.attnum)) order by k.conname, k.oid)
         from pg_constraint k join pg_class kc on kc.oid = k.conrelid join pg_namespace kn on kn.oid = kc.relnamespace
-        where k.confrelid = c.oid and k.contype = 'f' and k.conparentid = 0)
+        where k.confrelid = c.oid and k.contype = 'f' and k.conparentid = 0),
+       (with recursive below (id) as (
+          select inhrelid from pg_inherits where inhparent = c.oid
+          union select i.inhrelid from below b join pg_inherits i on i.inhparent = b.id
+        ) select json_agg(json_build_array(nspname, relname) order by nspname, relname)
+          from (select bn.nspname, bc.relname from below join pg_class bc on bc.oid = below.id join pg_namespace bn on bn.oid = bc.relnamespace
+                order by bn.nspname, bc.relname limit %(children)s) family)
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
   and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_(toast|temp)'

@@ -3,6 +3,7 @@
 import datetime as dt
 import uuid
 from collections.abc import Collection
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,6 +19,16 @@ class Past(msgspec.Struct, frozen=True):
     first_at: dt.datetime
     last_at: dt.datetime
     deleted: bool
+    body: bytes
+
+
+class DatasetFacet(NamedTuple):
+    """One body that a facet had at a dataset. `dataset`: by the name that stands for it; `is_last`: no other was reported since."""
+
+    dataset: uuid.UUID
+    namespace: str
+    name: str
+    is_last: bool
     body: bytes
 
 
@@ -42,6 +53,12 @@ async def history(connection: Connection, owner: uuid.UUID, name: str | None, li
     """Return every body of a facet (or of all facets) of a dataset or job, by name, the latest first."""
     rows = await sqlfile.load("history/facets")["history"].many(connection, owner=owner, name=name, limit=limit)
     return [Past(*row) for row in rows]
+
+
+async def of_name(connection: Connection, name: str, as_of: dt.datetime | str = "infinity") -> list[DatasetFacet]:
+    """Return every body that the facet of this name had at any dataset until then, but for what was deleted last."""
+    rows = await sqlfile.load("history/facets")["of_name"].many(connection, name=name, as_of=as_of)
+    return [DatasetFacet(*row) for row in rows]
 
 
 async def bodies(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, bytes]:

@@ -20,3 +20,17 @@ group by s.name, s.body_id order by s.name, max(s.last_at) desc, min(s.first_at)
 -- name: bodies :many
 -- Bodies by id.
 select id, body from facet_bodies where id = any(%(ids)b)
+
+-- name: of_name :many
+-- Every body that this facet had at datasets up to a time, with the dataset by the name that stands for it, its own name, and whether it is the last.
+with found as (
+  select o.owner, s.body_id, bool_and(s.deleted) as deleted, max(o.last_at) as last_at
+  from facet_sets s join owner_facets o on o.set_id = s.id
+  where s.name = %(name)s and o.first_at <= %(as_of)s::timestamptz
+  group by o.owner, s.body_id
+), ranked as (
+  select *, row_number() over (partition by owner order by last_at desc, body_id) as place from found
+)
+select coalesce(c.canonical_id, d.id), d.namespace, d.name, r.place = 1, b.body
+from ranked r join datasets d on d.id = r.owner left join dataset_canonical c on c.dataset_id = d.id join facet_bodies b on b.id = r.body_id
+where not r.deleted
