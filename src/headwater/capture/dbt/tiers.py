@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-_TAG = re.compile(r"tier\s*[:=_ -]?\s*(\w[\w -]*)", re.IGNORECASE)
+# `tier1` is a tier, and `tiers` or `tiered` is not.
+_TAG = re.compile(r"tier(?:\s*[:=_-]\s*|\s+|(?=\d))(\w[\w -]*)", re.IGNORECASE)
 _WRITTEN = re.compile(r"\{\{-?\s*config\s*\((?:(?!\}\}).)*?[\"']tier[\"']?\s*[:=_-]\s*[\"']?(\w[\w-]*)", re.DOTALL)
 
 
