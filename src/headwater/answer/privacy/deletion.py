@@ -46,7 +46,7 @@ _UNKNOWN: Final = (
     "Backups and snapshots of databases, disks and object stores. Restore none from before the deletion, or delete in it again.",
     "Copies by hand, mails, and what a dashboard exported: their readers are listed by `headwater privacy where`.",
     "Headwater's own event log, if producers send values, as in SQL without masked literals: search `events.body` for it.",
-    "Partitions read by their own name, and heirs of a table, where `headwater connect postgres` does not read the catalog: ask for their column too.",
+    "Partitions read by their own name, and heirs of a table, where `headwater connect postgres` reads no catalog: ask for their column too.",
     "Data that left by a way that no event reports.",
 )
 
