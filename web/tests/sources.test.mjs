@@ -56,9 +56,23 @@ describe("what is read on a schedule", () => {
     await open("catalogue/sources");
     await row.getByRole("button", { name: "Pull now" }).click();
     await row.getByText(/500|out of order/).waitFor({ timeout: 60_000 });
+    // It is on the first page of those who can do something about it.
+    const troubles = page.getByRole("list", { name: "What keeps the server from its work" });
+    await open("");
+    await troubles.getByText(/500|out of order/).waitFor();
+    await server.as(page, "a reader");
+    await open("");
+    await page.getByRole("heading", { name: /^Now/ }).waitFor();
+    assert.equal(await troubles.count(), 0);
     away = false;
+    await server.as(page, "admin");
+    await open("");
+    await troubles.getByRole("link", { name: "topics" }).click();
     await row.getByRole("button", { name: "Pull now" }).click();
     await row.getByText(/500|out of order/).waitFor({ state: "detached", timeout: 60_000 });
+    await open("");
+    await page.getByRole("heading", { name: /^Now/ }).waitFor();
+    assert.equal(await troubles.count(), 0);
   });
 });
 
