@@ -430,7 +430,7 @@ export async function send(base, events) {
 }
 
 /** The flights example's schedules, with a month of parts, ten hours of which are missing. */
-export async function schedules(base) {
+export async function schedules(base, ask = (path, body) => post(base, path, body)) {
   const text = readFileSync(join(ROOT, "examples/flights/entities.yaml"), "utf8");
   const made = { hourly_weather: "weather", enrich_flights: "flights", hourly_traffic: "hourly_traffic" };
   const packages = Object.entries(made).map(([folder, entity]) => ({
@@ -439,9 +439,9 @@ export async function schedules(base) {
     entities: [entity],
     max_periods: 366,
   }));
-  await post(base, "api/v2/entities", { files: [{ name: "entities.yaml", text }], packages });
+  await ask("api/v2/entities", { files: [{ name: "entities.yaml", text }], packages });
   const produced = (entity, instances) => ({ entity, what: "produced", instances, ref: runId() });
-  const answer = await post(base, "api/v2/instances", {
+  const answer = await ask("api/v2/instances", {
     reports: [
       produced("weather", ["2013-03-01T00-05:00..2013-03-19T05-04:00"]),
       produced("weather", ["2013-03-19T16-04:00..2013-03-31T23-04:00"]),

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, describe } from "node:test";
 import { openBrowser, pageTests, seg } from "./browser.mjs";
-import { shop } from "./seed.mjs";
+import { clicks, run, schedules, shop, table } from "./seed.mjs";
 import { serveClosed } from "./server.mjs";
 
 const ORDERS = `datasets/${seg("postgres://shop:5432:shop.public.orders")}`;
@@ -86,6 +86,19 @@ describe("a subscription", () => {
     await page.reload();
     await page.getByRole("button", { name: "Subscribed", pressed: true }).click();
     await page.getByRole("button", { name: "Subscribe", exact: true, pressed: false }).waitFor();
+
+    // The same for all of a team, and for the dataset that a schedule is of.
+    const period = { _producer: "urn:t", _schemaURL: "urn:t", entity: "weather", instances: ["2013-03-01T00-05:00"] };
+    const outputs = [table("shop.public.weather")];
+    const load = run("load-weather", Date.now() - 120_000, { outputs, facets: { headwater_period: period } });
+    await schedules(server.url, server.ask);
+    await server.ask("api/v1/lineage/batch", [...clicks(), ...load.events]);
+    for (const path of ["groups/team/web", "schedules/weather"]) {
+      await open(path);
+      await button.click();
+      await page.getByRole("button", { name: "Subscribed", pressed: true }).click();
+      await page.getByRole("button", { name: "Subscribe", exact: true, pressed: false }).waitFor();
+    }
 
     // A key that is no mail address cannot be written to.
     await server.as(page, "a reader");

@@ -1,4 +1,4 @@
-// Hear of this object: a rule of one's own, on and off.
+// Hear of this object, or of all that a selector names: a rule of one's own, on and off.
 import { useAsk, useMe, useSend } from "../api/queries.ts";
 
 export function Subscribe({ id }: { id: string }) {

@@ -5,6 +5,7 @@ import { Answered } from "../../parts/answered.tsx";
 import { Facts, Page, Section } from "../../parts/page.tsx";
 import { NodeLink } from "../../parts/node-link.tsx";
 import { State } from "../../parts/state.tsx";
+import { Subscribe } from "../../parts/subscribe.tsx";
 import { Calendar } from "./calendar.tsx";
 
 const route = getRouteApi("/schedules/$entity");
@@ -13,10 +14,19 @@ export function EntityPage() {
   const { entity } = route.useParams();
   const { asOf } = route.useSearch();
   const one = useAsk("/api/v2/entities/{name}", { path: { name: entity }, query: { as_of: asOf } });
+  // Messages are of the dataset that holds the parts.
+  const home = one.data?.entity.homes[0];
   return (
     <Page
       title={entity}
       mark={<i className="kind dataset" role="img" aria-label="dataset with a schedule" />}
+      beside={
+        home && (
+          <span className="head-actions">
+            <Subscribe id={home.dataset} />
+          </span>
+        )
+      }
       lede="A dataset that is made part by part, each part with a state."
     >
       {!one.error && <Calendar entity={entity} />}

@@ -11,6 +11,7 @@ import { NodeLink } from "../../parts/node-link.tsx";
 import { Facts, Page, Section } from "../../parts/page.tsx";
 import { SlaWeeks } from "../../parts/sla-weeks.tsx";
 import { State } from "../../parts/state.tsx";
+import { Subscribe } from "../../parts/subscribe.tsx";
 import { Table } from "../../parts/table.tsx";
 import { toggled, TreeName } from "../../parts/tree-name.tsx";
 import { foldWithin } from "../../parts/tree-rows.ts";
@@ -24,6 +25,10 @@ export type Group = Answer<"/api/v2/groups">;
 const NONE: readonly string[] = [];
 const route = getRouteApi("/groups/$key/$name");
 
+/** What rules and subscriptions write for all with this tag. */
+const selectorOf = (word: string, name: string) =>
+  word === "team" || word === "product" ? `${word}:${name}` : `tag:${word}:${name}`;
+
 export function GroupPage() {
   const { key, name } = route.useParams();
   const group = useAsk("/api/v2/groups", { query: { tag: `${key}:${name}` } }, { every: 60_000 });
@@ -31,6 +36,11 @@ export function GroupPage() {
     <Page
       title={name}
       mark={<span className="soft">{key}</span>}
+      beside={
+        <span className="head-actions">
+          <Subscribe id={selectorOf(key, name)} />
+        </span>
+      }
       lede={
         <>
           Everything with the tag{" "}
@@ -80,7 +90,7 @@ function Body({ group, word, name }: { group: Group; word: string; name: string 
           </ul>
         )}
       </Section>
-      <SlaWeeks of={word === "team" || word === "product" ? `${word}:${name}` : `tag:${word}:${name}`} />
+      <SlaWeeks of={selectorOf(word, name)} />
       <Section title={`Between ${word}s`}>
         {upstream.length + downstream.length === 0 ? (
           <p className="soft">No data comes from another {word}, and none goes to one.</p>
