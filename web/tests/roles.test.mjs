@@ -85,7 +85,7 @@ describe("a stranger", () => {
       await page.getByRole("link", { name: "a reader" }).click();
       await page.getByText("read everything").waitFor();
       await page.getByRole("link", { name: "Sign out" }).click();
-      await page.getByRole("heading", { name: "Sign in to see this" }).waitFor();
+      await page.getByRole("heading", { name: "Sign in to see this" }).first().waitFor();
       await page.context().clearCookies();
     },
     { expected: ["401"] },

@@ -33,16 +33,17 @@ def _views() -> str:
 
 
 async def shadow_tables(connection: AsyncConnection[Any]) -> None:
-    """Put a view before every table and view of the schema, for this connection's life: those of `limited.sql`, and empty ones for all others."""
+    """Put a view before every table and view of the schema, for this connection's life: those of `limited.sql`, and empty ones for all others.
+
+    An empty one has the columns and depends on nothing: retention drops months of the log while the connection is open.
+    """
     queries = sqlfile.load("limited")
     (schema,) = await queries["schema"].one(connection)
     text = _views().replace("stored.", f"{sql.Identifier(schema).as_string(connection)}.")
     await connection.execute(text.encode())
-    for (name,) in await queries["unshadowed"].many(connection, schema=schema):
-        stored = sql.Identifier(schema, name)
-        await connection.execute(
-            sql.SQL("create temp view {} as select * from {} where false").format(sql.Identifier(name), stored)
-        )
+    for name, columns in await queries["unshadowed"].many(connection, schema=schema):
+        view = sql.Identifier(name).as_string(connection)
+        await connection.execute(f"create temp view {view} as select {columns} where false".encode())
 
 
 async def apply_limits(connection: AsyncConnection[Any], limits: ReaderLimits) -> None:
