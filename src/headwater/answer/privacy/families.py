@@ -1,4 +1,4 @@
-"""Tables that hold rows of each other: a table, its partitions, and the tables that inherit from it, where a catalog told of them.
+"""Tables that hold rows of each other: a table, its partitions, and the tables that inherit from it, where a catalog lists them.
 
 A statement may name a partition alone, so a value goes from a table to each of its children, and from a child to its table.
 """
@@ -37,10 +37,10 @@ class Families(NamedTuple):
 async def load_families(connection: Connection, moment: Moment, *, ever: bool = False) -> Families:
     """Return all families. `ever`: also children that a table no longer has: the rows that they had may be where they were copied to."""
     found = Families({}, {}, {})
-    for told in await facet_store.of_name(connection, inheritance.FACET, moment.as_of):
-        if ever or told.is_last:
-            ids = {version.dataset_id(DatasetName(told.namespace, name)) for name in _children(told.body)}
-            found.children.setdefault(told.dataset, set()).update(ids)
+    for facet in await facet_store.of_name(connection, inheritance.FACET, moment.as_of):
+        if ever or facet.is_last:
+            ids = {version.dataset_id(DatasetName(facet.namespace, name)) for name in _children(facet.body)}
+            found.children.setdefault(facet.dataset, set()).update(ids)
     if not found.children:
         return found
     canonical = await names.canonical(connection, {id_ for some in found.children.values() for id_ in some})
