@@ -71,6 +71,15 @@ def test_the_page_of_platforms_is_what_the_command_prints(monkeypatch: pytest.Mo
     assert platforms_page.with_generated(text) == text
 
 
+def test_the_page_of_marquez_is_what_its_cases_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`python docs/site/marquez_page.py` writes it."""
+    monkeypatch.syspath_prepend(ROOT / "docs/site")
+    import marquez_page
+
+    text = marquez_page.PAGE.read_text(encoding="utf-8")
+    assert marquez_page.with_generated(text) == text
+
+
 def settings() -> list[str]:
     from headwater.settings import Settings
 

@@ -3753,7 +3753,7 @@ export interface components {
             dataset: string;
             datasetVersion: string | null;
             field: string;
-            fieldType: string | null;
+            fieldType: string;
             transformationDescription: string | null;
             transformationType: string | null;
             inputFields: components["schemas"]["FieldInput"][];

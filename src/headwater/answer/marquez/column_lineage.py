@@ -226,7 +226,7 @@ async def _graph(
                     dataset=row.name,
                     dataset_version=version,
                     field=key[1],
-                    field_type=types.get(key[1]),
+                    field_type=types.get(key[1]) or "",
                     transformation_description=first.description if first else None,
                     transformation_type=columns.transformation_type(first),
                     input_fields=[

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headwater.answer.lineage import node, run_log
-from headwater.answer.marquez import annotations, columns, hashes, naming, readers, runs, shapes
+from headwater.answer.marquez import addresses, annotations, columns, hashes, naming, readers, runs, shapes
 from headwater.answer.marquez import facets as said_by_facets
 from headwater.errors import NotFound
 from headwater.store.database import Connection, Database
@@ -103,7 +103,7 @@ def _dataset(
         "id": shapes.DatasetId(namespace=row.namespace, name=row.name),
         "type": said_by_facets.dataset_type(row.namespace, facets),
         "name": row.name,
-        "physical_name": row.name,
+        "physical_name": said_by_facets.physical_name(facets) or row.name,
         "created_at": shapes.instant(row.first_seen),
         "updated_at": shapes.instant(row.last_seen),
         "namespace": row.namespace,
@@ -119,7 +119,7 @@ def _dataset(
         "deleted": lifecycle == "DROP",
     }
     if values["type"] == "STREAM":
-        return shapes.StreamDataset(**values, schema_location=said_by_facets.schema_location(facets))
+        return shapes.StreamDataset(**values, schema_location=addresses.url(said_by_facets.schema_location(facets)))
     return shapes.Dataset(**values)
 
 
@@ -219,7 +219,7 @@ def _version(
         "id": name,
         "type": said_by_facets.dataset_type(row.namespace, facets),
         "name": row.name,
-        "physical_name": row.name,
+        "physical_name": said_by_facets.physical_name(facets) or row.name,
         "created_at": created_at,
         "version": id_,
         "namespace": row.namespace,
@@ -233,5 +233,5 @@ def _version(
         "facets": node.verbatim(facets),
     }
     if values["type"] == "STREAM":
-        return shapes.StreamVersion(**values, schema_location=said_by_facets.schema_location(facets))
+        return shapes.StreamVersion(**values, schema_location=addresses.url(said_by_facets.schema_location(facets)))
     return shapes.DatasetVersion(**values)

@@ -58,6 +58,11 @@ def schema_location(facets: Mapping[str, bytes]) -> str | None:
     return _text(node.plain(facets.get("schemaLocation")).get("schemaLocation"))
 
 
+def physical_name(facets: Mapping[str, bytes]) -> str | None:
+    """Return the name in its source that a PUT of Marquez gave a dataset; None if it is the dataset's own."""
+    return _text(node.plain(facets.get("physicalName")).get("physicalName"))
+
+
 def fields(schema: bytes | None, tags: bytes | None, said: NodeChanges) -> list[shapes.Field]:
     """Columns with their tags. The list is shared: do not change it."""
     if schema is None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from headwater.answer.lineage import node
-from headwater.answer.marquez import annotations, hashes, naming, runs, shapes
+from headwater.answer.marquez import addresses, annotations, hashes, naming, runs, shapes
 from headwater.answer.marquez import facets as said_by_facets
 from headwater.errors import NotFound
 from headwater.model.run import RunState
@@ -111,7 +111,7 @@ async def _versions(connection: Connection, job: JobRow, found: Sequence[JobVers
                 created_at=shapes.instant(row.first_at),
                 version=hash_,
                 namespace=id_.namespace,
-                location=place,
+                location=addresses.url(place),
                 inputs=inputs,
                 outputs=outputs,
                 latest_run=shown_runs.get((row.run_id, job.id)) if row.run_id else None,
@@ -191,7 +191,7 @@ async def with_datasets(
             namespace=row.namespace,
             inputs=runs.dataset_ids(sides.get((row.id, "in"), ()), datasets),
             outputs=runs.dataset_ids(sides.get((row.id, "out"), ()), datasets),
-            location=said_by_facets.location(mine.get("sourceCodeLocation")),
+            location=addresses.url(said_by_facets.location(mine.get("sourceCodeLocation"))),
             description=said_by_facets.description(mine, words),
             latest_run=run_list[0] if run_list else None,
             latest_runs=run_list or None,

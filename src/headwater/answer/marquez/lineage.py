@@ -7,7 +7,7 @@ Every job and dataset is visited once, so the cost follows the size of the answe
 import uuid
 from collections.abc import Collection
 
-from headwater.answer.marquez import annotations, node_ids, runs, shapes
+from headwater.answer.marquez import addresses, annotations, node_ids, runs, shapes
 from headwater.answer.marquez import facets as said_by_facets
 from headwater.errors import NotFound
 from headwater.store.database import Connection, Database
@@ -21,7 +21,7 @@ from headwater.store.marquez.runs import Key
 # In graphs with more jobs than this, latest runs have state and times only: no inputs, outputs or facets.
 WHOLE_RUNS_UP_TO = 200
 OF_JOBS = ("jobType", "sourceCodeLocation", "documentation")
-OF_DATASETS = ("schema", "datasetType", "dataSource", "documentation", "tags")
+OF_DATASETS = ("schema", "datasetType", "dataSource", "documentation", "physicalName", "tags")
 
 
 async def get(database: Database, node_id: str, depth: int, aggregate_by_parent: bool = False) -> shapes.Lineage:
@@ -180,7 +180,7 @@ def job_data(
         namespace=row.namespace,
         inputs=inputs,
         outputs=outputs,
-        location=said_by_facets.location(facets.get("sourceCodeLocation")),
+        location=addresses.url(said_by_facets.location(facets.get("sourceCodeLocation"))),
         description=said_by_facets.description(facets, words),
         latest_run=latest,
     )
@@ -193,7 +193,7 @@ def dataset_data(
         id=shapes.DatasetId(namespace=row.namespace, name=row.name),
         type=said_by_facets.dataset_type(row.namespace, facets),
         name=row.name,
-        physical_name=row.name,
+        physical_name=said_by_facets.physical_name(facets) or row.name,
         created_at=shapes.instant(row.first_seen),
         updated_at=shapes.instant(row.last_seen),
         namespace=row.namespace,

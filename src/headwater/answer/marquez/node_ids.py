@@ -20,6 +20,8 @@ from headwater.store.marquez.marquez import DatasetRow, JobRow
 Name = TypeVar("Name", bound=tuple[str, ...])
 _KINDS = ("dataset", "datasetField", "job", "run")
 _VERSION = re.compile(r"#([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$")
+# Where Marquez ends a namespace: not in `scheme://` and `host:port`.
+_BORDER = re.compile(r":(?!//|\d)")
 # In an id with more colons than twice this, only the first and the last so many are tried as borders.
 _MOST_CUTS = 16
 
@@ -54,7 +56,7 @@ async def dataset_or_job(connection: Connection, node: NodeId) -> DatasetRow | J
     else:
         found = await naming.datasets_of(connection, names)
     if not found:
-        raise NotFound(f"{node.kind.capitalize()} '{node.rest}' not found.")
+        raise NotFound(f"{node.kind.capitalize()} '{_BORDER.split(node.rest, maxsplit=1)[-1]}' not found.")
     by_id: dict[uuid.UUID, DatasetRow | JobRow] = {row.id: row for row in found.values()}
     if len(by_id) > 1:
         raise ambiguous(node, found)

@@ -61,7 +61,7 @@ class _Place(msgspec.Struct):
             dataset=self.name,
             dataset_version=self.version,
             field=name,
-            field_type=type_,
+            field_type=type_ or "",
             transformation_description=None,
             transformation_type=None,
             input_fields=[],

@@ -285,7 +285,7 @@ class FieldData(Shape):
     dataset: str
     dataset_version: str | None
     field: str
-    field_type: str | None
+    field_type: str
     transformation_description: str | None
     transformation_type: str | None
     input_fields: list[FieldInput]

@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Mapping
 
-from headwater.answer.marquez import annotations, shapes
+from headwater.answer.marquez import addresses, annotations, shapes
 from headwater.answer.marquez import facets as said_by_facets
 from headwater.errors import NotFound
 from headwater.store.database import Database
@@ -38,6 +38,6 @@ def _shape(
         name=name,
         created_at=shapes.instant(times[0]),
         updated_at=shapes.instant(times[-1]),
-        connection_url=url,
+        connection_url=addresses.uri(url),
         description=annotations.text(words.get("description")),
     )

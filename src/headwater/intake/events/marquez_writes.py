@@ -115,18 +115,18 @@ def _camel(name: str) -> str:
 
 def dataset_event(namespace: str, name: str, body: DatasetBody, source_url: str) -> dict[str, Any]:
     """Build a DatasetEvent."""
-    return event.dataset_event(namespace, name, facets=_dataset_facets(body, source_url))
+    return event.dataset_event(namespace, name, facets=_dataset_facets(name, body, source_url))
 
 
 def written_by_run(
     namespace: str, name: str, body: DatasetBody, source_url: str, run: str, job: tuple[str, str]
 ) -> dict[str, Any]:
     """Build a RunEvent of the run that wrote the dataset."""
-    outputs = [event.dataset(namespace, name, facets=_dataset_facets(body, source_url))]
+    outputs = [event.dataset(namespace, name, facets=_dataset_facets(name, body, source_url))]
     return _announced(run, job, outputs=outputs)
 
 
-def _dataset_facets(body: DatasetBody, source_url: str) -> dict[str, Any]:
+def _dataset_facets(name: str, body: DatasetBody, source_url: str) -> dict[str, Any]:
     facets: dict[str, Any] = {
         "dataSource": event.facet("DatasourceDatasetFacet", name=body.source_name, uri=source_url),
         "datasetType": event.facet("DatasetTypeDatasetFacet/1-0-0", datasetType=_TYPES[body.type or "DB_TABLE"]),
@@ -144,6 +144,10 @@ def _dataset_facets(body: DatasetBody, source_url: str) -> dict[str, Any]:
         )
     if body.description:
         facets["documentation"] = event.documentation(body.description)
+    own = body.physical_name == name
+    facets["physicalName"] = event.facet(
+        "headwater_physical_name", **({"_deleted": True} if own else {"physicalName": body.physical_name})
+    )
     if body.schema_location:
         facets["schemaLocation"] = event.facet("headwater_schema_location", schemaLocation=body.schema_location)
     return facets
