@@ -3,10 +3,28 @@
 Pure, over an answer of `/api/v2/lineage` as JSON.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from headwater.model.statement_jobs import is_named_after
+
+
+def find_parents(nodes: Iterable[Mapping[str, Any]], kept: Collection[str] = ()) -> dict[str, str]:
+    """Return the job that each statement among these nodes stands below, by the statement's id; without those in `kept`."""
+    return {
+        node["id"]: node["parent"]
+        for node in nodes
+        if node["type"] == "JOB"
+        and node["parent"]
+        and node["id"] not in kept
+        and is_named_after(node["id"], node["parent"])
+    }
+
+
+def fold_ways(ways: Iterable[Collection[str]], parents: Mapping[str, str]) -> list[list[str]]:
+    """Return the ways over the jobs above their statements, each once: those that differ in statements alone are one."""
+    folded = (tuple(parents.get(id_, id_) for id_ in way) for way in ways)
+    return [list(way) for way in dict.fromkeys(folded)]
 
 
 def fold_statements(answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -16,11 +34,7 @@ def fold_statements(answer: Mapping[str, Any]) -> dict[str, Any]:
     the last run of the statement that ran last.
     """
     jobs = {node["id"]: node for node in answer["nodes"] if node["type"] == "JOB"}
-    stands = {
-        id_: node["parent"]
-        for id_, node in jobs.items()
-        if node["parent"] and id_ not in answer["roots"] and is_named_after(id_, node["parent"])
-    }
+    stands = find_parents(jobs.values(), answer["roots"])
     if not stands:
         return dict(answer)
     nodes = {node["id"]: node for node in answer["nodes"] if node["id"] not in stands}

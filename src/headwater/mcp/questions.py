@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from headwater.errors import InvalidQuestion, NotFound
+from headwater.graph.statements import find_parents, fold_statements, fold_ways
 from headwater.mcp.budget import Answer, fitted, listed, plain, stated
 
 # Ask a route of `/api/v2` with parameters; return the body of its answer. Raises what `headwater.client.ask` raises.
@@ -129,6 +130,11 @@ async def lineage(ask: Ask, given: Arguments) -> Answer:
     if found["candidates"]:
         ids = [one["id"] for one in found["candidates"]]
         raise InvalidQuestion(f"{given['name']!r} could be any of {len(ids)}: {', '.join(ids[:10])}. Ask with one of these ids")  # fmt: skip
+    listed_jobs = len(found["nodes"])
+    if not given.get("children"):
+        found = fold_statements(found)
+    folded = listed_jobs - len(found["nodes"])
+    above = find_parents(found["nodes"]).get(found["root"])
     subject = found["subject"] or {}
     about: Answer = {"column": subject["column"]} if subject.get("type") == "COLUMN" else {}
     if found["root"].startswith(("dataset:", "job:")):
@@ -149,7 +155,11 @@ async def lineage(ask: Ask, given: Arguments) -> Answer:
             "edges": edges,
         }
         if len(nodes) <= 1:
-            answer["empty_because"] = _no_lineage(found["root"], given.get("direction", "both"), given.get("depth", 3))
+            answer["empty_because"] = _no_lineage(
+                found["root"], given.get("direction", "both"), given.get("depth", 3), above
+            )
+        if folded > 0:
+            answer["folded"] = f"{folded} jobs that are one statement of a job; `children` shows them"
         missing = {"nodes": len(nodes) - length, "edges": len(found["edges"]) - len(edges), "beyond_depth": hidden}
         return stated(
             answer, missing, "raise `budget` or `depth`, ask one `direction`, or ask about one of the outermost nodes"
@@ -158,9 +168,11 @@ async def lineage(ask: Ask, given: Arguments) -> Answer:
     return fitted(make, len(nodes), given["budget"])
 
 
-def _no_lineage(root: str, direction: str, depth: int) -> str:
+def _no_lineage(root: str, direction: str, depth: int, above: str | None = None) -> str:
     if not depth:
         return "depth is 0"
+    if above is not None:
+        return f"it is one statement of {above}, whose lineage has what it read and wrote: ask about that"
     side = {"upstream": "writes or feeds it", "downstream": "reads it"}.get(direction, "reads, writes or feeds it")
     return f"no run, declaration, SQL or person has reported that anything {side}; {root} itself is known"
 
@@ -169,6 +181,8 @@ async def columns(ask: Ask, given: Arguments) -> Answer:
     """Return which columns feed which, around a dataset or one column."""
     node, column = await _place(ask, given["name"])
     found = await _get(ask, "/lineage", node=node, field=column, columns=True, **_walk(given))
+    if not given.get("children"):
+        found = fold_statements(found)
     rows = [
         plain(
             {
@@ -196,15 +210,23 @@ async def paths(ask: Ask, given: Arguments) -> Answer:
     asked = {"from": start, "to": end, "from_field": start_field, "to_field": end_field, "limit": 20}
     found = await _get(ask, "/paths", direction=given.get("direction", "both"), **asked)
     columns = bool(start_field or end_field)
-    rows = [_column_path(one["steps"]) if columns else one["nodes"] for one in found["paths"]]
+    parents = {} if given.get("children") else find_parents(found["nodes"], (start, end))
+    ways = [_column_path(one["steps"]) if columns else one["nodes"] for one in found["paths"]]
+    rows = fold_ways(ways, parents)
     fixed: Answer = plain(
-        {"from": start, "to": end, "direction": found["direction"], "length": found["length"], "total": found["total"]}
+        {
+            "from": start,
+            "to": end,
+            "direction": found["direction"],
+            "length": found["length"],
+            "total": found["total"] - len(ways) + len(rows),
+        }
     )
     if not rows:
         fixed["empty_because"] = (
             found["reason"] or f"no way of reported edges leads from the one to the other{_ways(given)}"
         )
-    return listed(fixed, {"paths": rows}, given["budget"], _MORE, {"paths": max(found["total"] - len(rows), 0)})
+    return listed(fixed, {"paths": rows}, given["budget"], _MORE, {"paths": max(found["total"] - len(ways), 0)})
 
 
 def _ways(given: Arguments) -> str:

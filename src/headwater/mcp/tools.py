@@ -21,6 +21,10 @@ _NAMESPACE = {"type": "string", "description": "Only this namespace."}
 _DIRECTION = {"type": "string", "enum": ["both", "upstream", "downstream"], "default": "both"}
 _DEPTH = {"type": "integer", "minimum": 0, "maximum": 100, "default": 3, "description": "Hops from dataset to dataset."}
 _AS_OF = {"type": "string", "format": "date-time", "description": "As it was then; ISO 8601. Default: now."}
+_CHILDREN = {
+    "type": "boolean", "default": False,
+    "description": "Show also jobs that are one statement of a job: dbt and Airflow send one for each.",
+}  # fmt: skip
 _LIMIT = {"type": "integer", "minimum": 1, "maximum": 100, "default": 20}
 _OFFSET = {"type": "integer", "minimum": 0, "default": 0}
 _BUDGET = {
@@ -57,12 +61,12 @@ TOOLS = (
          {"words": {"type": "string"}, "type": _TYPE, "namespace": _NAMESPACE, "limit": _LIMIT, "offset": _OFFSET}, ("words",)),
     Tool("lineage", f"Where a dataset or job comes from and what depends on it: tables, files and jobs, the nearest first. {_LEVELS} "
          "For columns ask `columns`.", questions.lineage,
-         {"name": _NAME, "direction": _DIRECTION, "depth": _DEPTH, "as_of": _AS_OF}, ("name",)),
+         {"name": _NAME, "direction": _DIRECTION, "depth": _DEPTH, "as_of": _AS_OF, "children": _CHILDREN}, ("name",)),
     Tool("columns", "Which columns feed which, and how, around a dataset or one column. `level`: EXPLICIT, COLUMN_LINEAGE (reported), PARSED_SQL "
          "(read by Headwater from the job's SQL), MANUAL. An edge without `to_column` concerns whole rows: a filter, a join key.", questions.columns,
-         {"name": _COLUMN, "direction": _DIRECTION, "depth": _DEPTH, "as_of": _AS_OF}, ("name",)),
+         {"name": _COLUMN, "direction": _DIRECTION, "depth": _DEPTH, "as_of": _AS_OF, "children": _CHILDREN}, ("name",)),
     Tool("paths", "Whether and how one dataset, job or column leads to another: the shortest ways.", questions.paths,
-         {"source": _COLUMN, "target": _COLUMN, "direction": _DIRECTION}, ("source", "target")),
+         {"source": _COLUMN, "target": _COLUMN, "direction": _DIRECTION, "children": _CHILDREN}, ("source", "target")),
     Tool("describe", "What a dataset or job is: description, columns with types, owners, tags, what writes and reads it.", questions.describe,
          {"name": _NAME, "type": _TYPE, "as_of": _AS_OF}, ("name",)),
     Tool("history", "Each write of a dataset, or each run of a job, the latest first.", questions.history,
@@ -102,9 +106,11 @@ async def call(ask: Ask, name: str, given: Mapping[str, Any]) -> Answer:
 
 def _check(tool: str, argument: str, value: object, schema: Mapping[str, Any]) -> None:
     """Raise InvalidQuestion for a value that the argument's schema forbids, with what it allows."""
-    wanted = {"string": str, "integer": int}[schema["type"]]
-    if not isinstance(value, wanted) or isinstance(value, bool):
+    wanted = {"string": str, "integer": int, "boolean": bool}[schema["type"]]
+    if not isinstance(value, wanted) or isinstance(value, bool) != (wanted is bool):
         raise InvalidQuestion(f"{argument} of {tool} must be a {wanted.__name__}, not {value!r}")
+    if wanted is bool:
+        return
     if isinstance(value, int):
         least, most = schema.get("minimum", value), schema.get("maximum", value)
         if not least <= value <= most:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from headwater.model.facets import clean
+from headwater.model.related import DEPENDENCIES
 
 # Facets of Google's registry, whose scalars are labels as they are.
 _REGISTRY = ("gcp_composer_run", "gcp_dataproc")
@@ -14,11 +15,13 @@ _SYSTEM_SOURCE = "OPENLINEAGE_CLIENT"
 _LONGEST, _MOST = 400, 50
 # Facets of Airflow's runs of a DAG, and of its tasks.
 _AIRFLOW = ("airflowDagRun", "airflow")
-_FACETS = frozenset({"externalQuery", "processing_engine", "tags", "environmentVariables", *_REGISTRY, *_AIRFLOW})
+_FACETS = frozenset(
+    {"externalQuery", "processing_engine", "tags", "environmentVariables", *_REGISTRY, *_AIRFLOW, DEPENDENCIES}
+)
 
 
 def run_labels(facets: Mapping[str, bytes | msgspec.Raw]) -> list[tuple[str, str]]:
-    """Return (name, value) of each label: `tag:KEY`, `query`, `engine`, `variable:NAME`, `partition`, `FACET.FIELD`; the first fifty."""
+    """Return (name, value) of each label: `tag:KEY`, `query`, `engine`, `variable:NAME`, `partition`, `asset:URI`, `FACET.FIELD`; the first fifty."""
     if _FACETS.isdisjoint(facets):
         return []
     found = dict.fromkeys(
@@ -45,10 +48,20 @@ def _labels(facets: Mapping[str, bytes | msgspec.Raw]) -> Iterator[tuple[str, st
         dag_run = _read(facets, facet).get("dagRun")
         if isinstance(dag_run, dict):
             yield "partition", _text(dag_run.get("partition_key"))
+    yield from _assets(_read(facets, DEPENDENCIES))
     for facet in _REGISTRY:
         for key, value in _read(facets, facet).items():
             if not key.startswith("_"):
                 yield f"{facet}.{key}", _text(value)
+
+
+def _assets(dependencies: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Return which partition of which asset triggered the run of a DAG: Airflow's events of assets."""
+    for job in _items(dependencies.get("upstream")):
+        airflow = job.get("airflow")
+        for asset in _items(airflow.get("asset_events") if isinstance(airflow, dict) else None):
+            if isinstance(asset.get("asset_uri"), str):
+                yield f"asset:{asset['asset_uri']}", _text(asset.get("partition_key"))
 
 
 def _text(value: object) -> str:

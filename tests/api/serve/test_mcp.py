@@ -18,6 +18,7 @@ CASES = Path(__file__).parents[2] / "cases/mcp"
 WORLD = yaml.safe_load((CASES / "world.yaml").read_text(encoding="utf-8"))
 QUESTIONS = yaml.safe_load((CASES / "questions.yaml").read_text(encoding="utf-8"))
 MORE = yaml.safe_load((CASES / "more_questions.yaml").read_text(encoding="utf-8"))
+FOLDED = yaml.safe_load((CASES / "folded_questions.yaml").read_text(encoding="utf-8"))
 Call = Callable[..., tuple[dict[str, Any] | str, bool]]
 
 
@@ -125,6 +126,21 @@ def test_twenty_questions_of_an_agent_that_guesses(ask: Asking, client: Client) 
     events.append(run_event("COMPLETE", 52, "widener", ["/a/x"], [dataset("/wide", tags=tags, schema=shape)]))
     assert client.post("/api/v1/lineage/batch", json.dumps(events).encode()).json()["status"] == "success"
     check(ask, MORE["questions"])
+
+
+def test_ten_questions_of_jobs_with_statements(app: Any, client: Client, run: Any) -> None:
+    """The statements of a model and a task are folded into it, in each answer and in its counts."""
+    for name in ("bakery_logs", "dag"):
+        lines = (CASES.parent / f"coverage/{name}.ndjson").read_bytes().splitlines()
+        reply = client.post("/api/v1/lineage/batch", b"[" + b",".join(lines) + b"]")
+        assert reply.json()["status"] == "success"
+    ask = Asking(app, run)
+    assert len(FOLDED) == 10
+    check(ask, FOLDED)
+    answer, _ = ask("quality")
+    listed, opened = (client.get("/api/v2/jobs", children=children).json()["total"] for children in (None, "true"))
+    assert (answer["coverage"]["jobs"], opened - listed) == (listed, 38)
+    assert answer["coverage"]["reporting"] <= listed
 
 
 def test_tools_say_what_they_cover_and_only_read(ask: Asking) -> None:

@@ -128,16 +128,17 @@ class Airflow:
         run_id: str | None = None,
         conf: Mapping[str, Any] | None = None,
         note: str | None = None,
+        partition: str | None = None,
     ) -> DagRun:
         """Start a new run. `interval`: its data interval, if it differs from the schedule's for this date. Without a date the run has none;
-        in Airflow 2, where every run has one, it is now.
+        in Airflow 2, where every run has one, it is now. `partition`: its partition key, in Airflow 3.2 and later.
         """
         body: dict[str, Any] = {"logical_date": logical_date.isoformat() if logical_date else None}
         if logical_date is None and self._api == _VERSION_1:
             body = {}
         if interval is not None:
             body |= {"data_interval_start": interval[0].isoformat(), "data_interval_end": interval[1].isoformat()}
-        for name, value in (("dag_run_id", run_id), ("conf", conf), ("note", note)):
+        for name, value in (("dag_run_id", run_id), ("conf", conf), ("note", note), ("partition_key", partition)):
             if value is not None:
                 body[name] = value
         return msgspec.json.decode(self._ask("POST", _path("dags", dag_id, "dagRuns"), body=body), type=DagRun)

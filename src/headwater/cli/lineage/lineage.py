@@ -171,7 +171,7 @@ def show(
     """
     from headwater.cli.lineage import lineage_tree
     from headwater.graph import graphviz, mermaid
-    from headwater.graph.statements import fold_statements
+    from headwater.graph.statements import find_parents, fold_statements, fold_ways
 
     if format is Format.json:
         output.raw(server.ask(url, "/api/v2/lineage", node=node, **question))
@@ -183,6 +183,10 @@ def show(
     answer["nodes"] += [group | {"type": "GROUP"} for group in answer.get("groups", ())]
     if not children and "to" not in question and "filtered" not in answer:
         answer = fold_statements(answer)
+    if not children and "to" in question:
+        answer = fold_statements(answer) | {
+            "paths": fold_ways(answer["paths"], find_parents(answer["nodes"], answer["roots"]))
+        }
     if format is Format.mermaid:
         output.line(mermaid.flowchart(answer, fan))
     elif format is Format.dot:

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from headwater.model import statement_jobs
 from headwater.store import sqlfile
 from headwater.store.database import Connection
 
@@ -9,7 +10,7 @@ from headwater.store.database import Connection
 class CoverageCounts(NamedTuple):
     """`written`: datasets that a job writes; `columns`: of those, with column lineage; `declared`: of those, seen in no run.
 
-    `ran`: jobs with a run and with inputs or outputs.
+    `ran`: jobs with a run and with inputs or outputs. A statement of a job counts as that job.
     """
 
     datasets: int
@@ -22,4 +23,5 @@ class CoverageCounts(NamedTuple):
 
 async def coverage(connection: Connection, namespace: str | None) -> CoverageCounts:
     """The counts, of a namespace or of all."""
-    return CoverageCounts(*await sqlfile.load("usage/coverage")["coverage"].one(connection, namespace=namespace))
+    query = sqlfile.load("usage/coverage")["coverage"]
+    return CoverageCounts(*await query.one(connection, namespace=namespace, statements=statement_jobs.PATTERN))
