@@ -3,11 +3,13 @@
 import datetime as dt
 import re
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from headwater.connectors import Send
 from headwater.connectors.bi import DIALECTS, asset, namespaces_of, table_name, tables_of_sql, usage
 from headwater.connectors.changed import Changes
+from headwater.connectors.metabase_columns import Builder, Column
 from headwater.connectors.rest import Rest
 from headwater.errors import Forbidden, NotFound
 from headwater.model.connector_reports import ConnectorCheck, ConnectorTask, PullReport
@@ -73,14 +75,23 @@ def _pull(rest: Rest, task: ConnectorTask, send: Send) -> PullReport:
     source = _Source(rest, task.settings, dt.datetime.now(dt.UTC))
     changes, rows, newest = Changes(before.get("assets")), 0, None
     cards = rest.get("/api/card") or []
-    source.cards = {int(card["id"]) for card in cards}
+    source.cards = {int(card["id"]): card for card in cards}
     for card in cards:
         rows += 1
         name, reads, sql = f"card/{card['id']}", *source.reads(card)
+        columns = source.columns(card)
         looked = _looked(card)
-        told = [card.get("name"), card.get("description"), reads, sql, card.get("view_count"), card.get("last_used_at")]
+        told = [
+            card.get("name"),
+            card.get("description"),
+            reads,
+            sql,
+            card.get("view_count"),
+            card.get("last_used_at"),
+            columns,
+        ]
         if changes.is_new(name, told):
-            send(source.event(card, name, f"question/{card['id']}", reads, sql, looked))
+            send(source.event(card, name, f"question/{card['id']}", reads, sql, looked, columns))
         newest = max(filter(None, (newest, looked)), default=None)
     for listed in rest.get("/api/dashboard") or []:
         board = rest.get(f"/api/dashboard/{listed['id']}")
@@ -109,7 +120,10 @@ class _Source:
         self._rest, self._url, self._now = rest, settings["address"].rstrip("/"), now
         self._databases = _databases(rest, settings)
         self._tables: dict[int, DatasetName | None] = {}
-        self.cards: set[int] = set()
+        self._fields: dict[int, Column | None] = {}
+        self._read_tables: set[int] = set()
+        self._builder = Builder(self._field, self._source, self._names_of)
+        self.cards: dict[int, Mapping[str, Any]] = {}
         self.warnings = [
             f"where the database {one.name!r} is, is not known: its tables are not seen" for one in self._databases.values() if one.namespace is None
         ]  # fmt: skip
@@ -125,6 +139,45 @@ class _Source:
                 return [], sql
             return tables_of_sql(sql, database.dialect, database.namespace, database.database), sql
         return [name for one in _sources(query.get("query") or {}) if (name := self._source(one)) is not None], None
+
+    def columns(self, card: Mapping[str, Any]) -> dict[str, list[Column]]:
+        """Return what each column of a question of the builder is made of; of one in SQL the server reads that itself."""
+        query = (card.get("dataset_query") or {}).get("query")
+        if not isinstance(query, dict):
+            return {}
+        for one in _sources(query):
+            if isinstance(one, int):
+                self._read_fields(one)
+        return self._builder.find_columns(query, card.get("result_metadata") or [])
+
+    def _names_of(self, card: str) -> list[str]:
+        shown = self.cards.get(int(card.removeprefix("card__")), {}).get("result_metadata") or []
+        return [one["name"] for one in shown if isinstance(one.get("name"), str)]
+
+    def _read_fields(self, table: int) -> None:
+        """Ask once for the fields of a table."""
+        if table in self._read_tables:
+            return
+        self._read_tables.add(table)
+        try:
+            row = self._rest.get(f"/api/table/{table}/query_metadata")
+        except (NotFound, Forbidden):
+            return
+        name = self._source(table)
+        for field in row.get("fields") or []:
+            self._fields[int(field["id"])] = (name, str(field["name"])) if name is not None else None
+
+    def _field(self, id_: int) -> Column | None:
+        """Return the column with this number: one of another table, which the builder reaches by a foreign key, is asked for by itself."""
+        if id_ not in self._fields:
+            try:
+                row = self._rest.get(f"/api/field/{id_}")
+                name = self._source(int(row["table_id"]))
+                self._fields[id_] = (name, str(row["name"])) if name is not None else None
+            except (NotFound, Forbidden) as error:
+                self.warnings.append(f"field {id_} was not read: {error.message[:200]}")
+                self._fields[id_] = None
+        return self._fields[id_]
 
     def _source(self, one: int | str) -> DatasetName | None:
         if isinstance(one, str):  # another question: card__12
@@ -153,12 +206,13 @@ class _Source:
         reads: list[DatasetName],
         sql: str | None,
         looked: dt.datetime | None,
+        columns: Mapping[str, list[Column]] = MappingProxyType({}),
     ) -> dict[str, Any]:
         views = row.get("view_count")
         told = usage(views, looked, self._now) if looked or isinstance(views, int) else None
         return asset(
             TOOL, name, str(row.get("name") or name), reads, self._now, url=f"{self._url}/{path}", sql=sql,
-            description=row.get("description"), usage=told,
+            description=row.get("description"), usage=told, columns=columns,
         )  # fmt: skip
 
 

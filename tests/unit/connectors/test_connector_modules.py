@@ -485,3 +485,55 @@ def test_each_kind_has_a_module_and_a_line_in_the_docs(kind: str) -> None:
     assert callable(module.pull)
     text = (Path(__file__).parents[3] / "docs/howto/sources.md").read_text()
     assert f"| `{kind}` |" in text
+
+
+def test_metabase_follows_the_columns_of_the_builder() -> None:
+    """The shapes of Metabase 50 and later: `result_metadata` refers into the query by numbers, names, places and expressions."""
+
+    def shown(name: str, reference: list[Any]) -> dict[str, Any]:
+        return {"name": name, "display_name": name.title(), "base_type": "type/Text", "field_ref": reference}
+
+    money = ["*", ["field", 70, None], ["field", 71, {"base-type": "type/Float"}]]
+    grouped = {
+        "source-table": 7, "expressions": {"money": money}, "breakout": [["field", 72, {"temporal-unit": "month"}]],
+        "aggregation": [["sum", ["expression", "money"]], ["count"], ["sum", ["field", 70, None]], ["aggregation-options", ["max", ["field", 71, None]], {"name": "most"}]],
+        "joins": [{"alias": "Big", "source-table": "card__12", "fields": "all", "condition": ["=", ["field", 72, None], ["field", "id", {"join-alias": "Big"}]]}],
+    }  # fmt: skip
+    cards = [
+        (20, grouped, [shown("at", ["field", 72, {"temporal-unit": "month"}]), shown("sum", ["aggregation", 0]), shown("count", ["aggregation", 1]),
+                       shown("sum_2", ["aggregation", 2]), shown("most", ["aggregation", 3]), shown("country", ["field", "country", {"join-alias": "Big"}]),
+                       shown("region", ["field", 90, {"source-field": 71}]), shown("hidden", ["field", 91, None])]),
+        (21, {"source-query": grouped, "filter": [">", ["field", "sum", {}], 3]}, [shown("at", ["field", "at", {}]), shown("sum", ["field", "sum", {}]), shown("most", ["field", "most", {}]), shown("gone", ["field", "gone", {}])]),
+        (22, {"source-table": "card__20"}, []),
+    ]  # fmt: skip
+    fields = [{"id": id_, "name": name} for id_, name in ((70, "amount"), (71, "rate"), (72, "at"))]
+    with recorded("metabase") as system:
+        for id_, query, metadata in cards:
+            system.answers["GET /api/card"].append(
+                {"id": id_, "name": str(id_), "dataset_query": {"database": 2, "query": query}, "result_metadata": metadata}
+            )  # fmt: skip
+        system.answers["GET /api/table/7/query_metadata"] = {"id": 7, "fields": fields}
+        system.answers["GET /api/field/90"] = {"id": 90, "name": "region", "table_id": 7}
+        sent, report = pull("metabase", {"address": system.url, "api_key": "mb_secret"})
+        again, _ = pull("metabase", {"address": system.url, "api_key": "mb_secret"}, report.cursor)
+    lineage = {
+        one["job"]["name"]: {
+            field: sorted(f"{each['name']}.{each['field']}" for each in made["inputFields"])
+            for field, made in one["outputs"][0]["facets"]["columnLineage"]["fields"].items()
+        }
+        for one in sent
+        if "columnLineage" in one["outputs"][0]["facets"]
+    }
+    table = "shop.mart.countries"
+    assert lineage["card/20"] == {
+        "at": [f"{table}.at"], "sum": [f"{table}.amount", f"{table}.rate"], "sum_2": [f"{table}.amount"], "most": [f"{table}.rate"],
+        "country": ["card/12.country"], "region": [f"{table}.region"],
+    }  # fmt: skip
+    assert lineage["card/21"] == {
+        "at": [f"{table}.at"],
+        "sum": [f"{table}.amount", f"{table}.rate"],
+        "most": [f"{table}.rate"],
+    }
+    assert lineage["card/22"] == {name: [f"card/20.{name}"] for name in ("at", "sum", "count", "sum_2", "most", "country", "region", "hidden")}  # fmt: skip
+    assert any("field 91 was not read" in one for one in report.warnings)
+    assert again == []
