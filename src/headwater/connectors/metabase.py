@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from headwater.connectors import Send
-from headwater.connectors.bi import DIALECTS, asset, namespaces_of, table_name, tables_of_sql, usage
+from headwater.connectors.bi import DIALECTS, Placed, asset, namespaces_of, table_name, tables_of_sql, usage
 from headwater.connectors.changed import Changes
 from headwater.connectors.metabase_columns import Builder, Column
 from headwater.connectors.rest import Rest
@@ -89,6 +89,7 @@ def _pull(rest: Rest, task: ConnectorTask, send: Send) -> PullReport:
             card.get("view_count"),
             card.get("last_used_at"),
             columns,
+            _place(card),
         ]
         if changes.is_new(name, told):
             send(source.event(card, name, f"question/{card['id']}", reads, sql, looked, columns))
@@ -106,6 +107,7 @@ def _pull(rest: Rest, task: ConnectorTask, send: Send) -> PullReport:
             reads,
             board.get("view_count"),
             board.get("last_viewed_at"),
+            _place(board),
         ]
         if changes.is_new(name, told):
             send(source.event(board, name, name, reads, None, looked))
@@ -212,7 +214,7 @@ class _Source:
         told = usage(views, looked, self._now) if looked or isinstance(views, int) else None
         return asset(
             TOOL, name, str(row.get("name") or name), reads, self._now, url=f"{self._url}/{path}", sql=sql,
-            description=row.get("description"), usage=told, columns=columns,
+            description=row.get("description"), usage=told, columns=columns, place=_place(row),
         )  # fmt: skip
 
 
@@ -234,6 +236,12 @@ def _without_tags(sql: str) -> str:
 def _looked(row: Mapping[str, Any]) -> dt.datetime | None:
     text = row.get("last_viewed_at") or row.get("last_used_at")
     return aware(dt.datetime.fromisoformat(text)) if isinstance(text, str) else None
+
+
+def _place(row: Mapping[str, Any]) -> Placed:
+    """Return who made a question or dashboard, and the collection that holds it."""
+    creator, collection = row.get("creator") or {}, row.get("collection") or {}
+    return Placed(creator.get("email") or creator.get("common_name"), collection.get("name"))
 
 
 def _databases(rest: Rest, settings: Mapping[str, str]) -> dict[int, _Database]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from headwater.connectors import Send
-from headwater.connectors.bi import DIALECTS, asset, namespaces_of, table_name, tables_of_sql, usage
+from headwater.connectors.bi import DIALECTS, Placed, asset, namespaces_of, table_name, tables_of_sql, usage
 from headwater.connectors.changed import Changes
 from headwater.connectors.rest import Rest
 from headwater.errors import Forbidden, NotFound
@@ -68,7 +68,7 @@ def _pull(rest: Rest, task: ConnectorTask, send: Send) -> PullReport:
         for board in chart.get("dashboards") or []:
             shown.setdefault(int(board["id"]), []).append(DatasetName(TOOL, name))
         tables, sql = reads.get(source, []), (datasets.get(source) or {}).get("sql")
-        if changes.is_new(name, [chart.get("slice_name"), chart.get("description"), tables, sql]):
+        if changes.is_new(name, [chart.get("slice_name"), chart.get("description"), tables, sql, _place(chart)]):
             send(
                 asset(
                     TOOL,
@@ -79,6 +79,7 @@ def _pull(rest: Rest, task: ConnectorTask, send: Send) -> PullReport:
                     url=f"{url}{chart.get('url') or ''}",
                     sql=sql,
                     description=chart.get("description"),
+                    place=_place(chart),
                 )
             )
     for board in _rows(rest, "dashboard"):
@@ -86,7 +87,7 @@ def _pull(rest: Rest, task: ConnectorTask, send: Send) -> PullReport:
         id_ = int(board["id"])
         name, charts, last = f"dashboard/{id_}", shown.get(id_, []), looked.get(str(id_))
         at = dt.datetime.fromisoformat(last) if last else None
-        if changes.is_new(name, [board.get("dashboard_title"), charts, last]):
+        if changes.is_new(name, [board.get("dashboard_title"), charts, last, _place(board)]):
             told = usage(None, at, now) if looked else None
             send(
                 asset(
@@ -97,10 +98,17 @@ def _pull(rest: Rest, task: ConnectorTask, send: Send) -> PullReport:
                     now,
                     url=f"{url}{board.get('url') or ''}",
                     usage=told,
+                    place=_place(board),
                 )
             )
     newest = max((dt.datetime.fromisoformat(one) for one in looked.values()), default=None)
     return PullReport(rows, {"assets": changes.digests, "looked": looked}, newest, tuple(warnings))
+
+
+def _place(row: Mapping[str, Any]) -> Placed:
+    """Return the first owner of a chart or dashboard; Superset has no folders."""
+    owners = row.get("owners") or [{}]
+    return Placed(" ".join(filter(None, (owners[0].get("first_name"), owners[0].get("last_name")))) or None)
 
 
 def _tables(row: Mapping[str, Any], namespaces: Mapping[str, str]) -> list[DatasetName]:

@@ -487,6 +487,30 @@ def test_each_kind_has_a_module_and_a_line_in_the_docs(kind: str) -> None:
     assert f"| `{kind}` |" in text
 
 
+def test_owners_and_folders_of_metabase_and_superset() -> None:
+    def places(kind: str, settings: dict[str, str]) -> dict[str, tuple[str | None, str | None]]:
+        with recorded(kind) as system:
+            sent, _ = pull(kind, {"address": system.url, **settings})
+        found = {}
+        for one in sent:
+            facets = one["outputs"][0]["facets"]
+            owner = facets["ownership"]["owners"][0]["name"] if "ownership" in facets else None
+            folder = facets["tags"]["tags"][0]["value"] if "tags" in facets else None
+            found[one["job"]["name"]] = (owner, folder)
+        return found
+
+    metabase = places("metabase", {"api_key": "mb_secret"})
+    assert (metabase["card/12"], metabase["card/13"]) == (("ann@example.org", "Finance"), (None, None))
+    assert metabase["dashboard/5"] == (None, "Finance")
+    superset = places("superset", {"user": "reader", "password": "secret", "namespaces": "shop=postgres://db:5432"})
+    assert superset == {
+        "chart/1": ("Ann Lee", None),
+        "chart/2": ("Ann Lee", None),
+        "dashboard/7": ("Ann Lee", None),
+        "dashboard/8": (None, None),
+    }
+
+
 def test_metabase_follows_the_columns_of_the_builder() -> None:
     """The shapes of Metabase 50 and later: `result_metadata` refers into the query by numbers, names, places and expressions."""
 
