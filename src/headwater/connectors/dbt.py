@@ -1,6 +1,7 @@
 """dbt: the artifacts of a project, in a folder of the server's machine or below an address. What a model reads is dbt's own account.
 
-`manifest.json` must be there; `catalog.json` adds columns, `run_results.json` the runs and the results of tests.
+`manifest.json` must be there; `catalog.json` adds columns, `run_results.json` the runs and the results of tests, `sources.json` the freshness of
+sources.
 """
 
 import datetime as dt
@@ -14,7 +15,8 @@ from typing import Any, Final
 import msgspec
 
 from headwater.capture.dbt.artifacts import Artifacts, job_facets
-from headwater.capture.dbt.manifest import BUILT, catalog_columns, read_json, read_manifest
+from headwater.capture.dbt.freshness import freshness_events
+from headwater.capture.dbt.manifest import BUILT, Manifest, Node, catalog_columns, read_json, read_manifest
 from headwater.client import event
 from headwater.client.context import Parent
 from headwater.connectors import Send
@@ -24,7 +26,7 @@ from headwater.errors import InvalidQuestion, NotFound
 from headwater.model import names
 from headwater.model.connector_reports import ConnectorCheck, ConnectorTask, PullReport
 
-_FILES: Final = ("manifest.json", "catalog.json", "run_results.json")
+_FILES: Final = ("manifest.json", "catalog.json", "run_results.json", "sources.json")
 _MEANING: Final = {
     "catalog.json": ("columns", "dbt docs generate"),
     "run_results.json": ("runs and tests", "dbt build"),
@@ -82,7 +84,32 @@ def pull(task: ConnectorTask, send: Send) -> PullReport:
             elif facets:
                 send(event.dataset_event(name.namespace, name.name, facets=facets, event_time=generated))
         invocation, newest = _send_runs(folder, space, jobs, before.get("invocation"), send)
-    return PullReport(len(manifest.nodes), {"nodes": changes.digests, "invocation": invocation}, newest or generated)
+        looked = _send_freshness(folder, manifest, space, jobs, before.get("freshness"), send)
+    cursor = {"nodes": changes.digests, "invocation": invocation, "freshness": looked}
+    return PullReport(len(manifest.nodes), cursor, newest or generated)
+
+
+def _send_freshness(
+    folder: Path, manifest: Manifest, space: str, jobs: str, before: str | None, send: Send
+) -> str | None:
+    """Send what `dbt source freshness` found, if it was not sent before. Returns its invocation."""
+    path = folder / "sources.json"
+    if not path.exists():
+        return before
+    found = read_json(path)
+
+    def table(node: Node) -> names.DatasetName | None:
+        relation = manifest.relation(node)
+        return None if relation is None else names.normalised(space, ".".join(relation))
+
+    try:
+        invocation = str(found["metadata"]["invocation_id"])
+        if invocation != before:
+            for one in freshness_events(manifest, found["results"], invocation, jobs, table):
+                send(one)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InvalidQuestion(f"sources.json is not in dbt's format ({error!r}); let dbt write it again") from error
+    return invocation
 
 
 def _send_runs(

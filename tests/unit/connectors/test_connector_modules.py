@@ -393,7 +393,7 @@ MANIFEST = {
         "model.shop.between": {"resource_type": "model", "name": "between", "database": "shop", "schema": "mart", "config": {"materialized": "ephemeral"}, "depends_on": {"nodes": ["source.shop.raw.customers"]}},
     },
     "sources": {
-        "source.shop.raw.orders": {"resource_type": "source", "name": "orders", "database": "shop", "schema": "raw", "identifier": "orders"},
+        "source.shop.raw.orders": {"resource_type": "source", "source_name": "raw", "name": "orders", "database": "shop", "schema": "raw", "identifier": "orders"},
         "source.shop.raw.customers": {"resource_type": "source", "name": "customers", "database": "shop", "schema": "raw", "identifier": "customers"},
     },
 }  # fmt: skip
@@ -561,3 +561,37 @@ def test_metabase_follows_the_columns_of_the_builder() -> None:
     assert lineage["card/22"] == {name: [f"card/20.{name}"] for name in ("at", "sum", "count", "sum_2", "most", "country", "region", "hidden")}  # fmt: skip
     assert any("field 91 was not read" in one for one in report.warnings)
     assert again == []
+
+
+def test_dbt_tells_how_fresh_its_sources_are(tmp_path: Path) -> None:
+    (source,) = [key for key in MANIFEST["sources"] if key.endswith("raw.orders")]
+    found = {
+        "unique_id": source, "status": "warn", "max_loaded_at": "2026-11-27T20:00:00+00:00",
+        "snapshotted_at": "2026-11-28T08:30:00+00:00", "max_loaded_at_time_ago_in_s": 45_000.0,
+        "criteria": {"warn_after": {"count": 1, "period": "hour"}, "error_after": {"count": 24, "period": "hour"}, "filter": None},
+    }  # fmt: skip
+    lost = {"unique_id": source, "status": "runtime error", "error": "no such table"}
+    gone = {**found, "unique_id": "source.shop.raw.gone"}
+    results = {"metadata": {"invocation_id": "i-1"}, "results": [found, gone]}
+    (tmp_path / "manifest.json").write_text(json.dumps(MANIFEST))
+    settings = {"artifacts": str(tmp_path), "namespace": "postgres://db:5432"}
+    _, before = pull("dbt", settings)
+    (tmp_path / "sources.json").write_text(json.dumps(results))
+    (event,), report = pull("dbt", settings, before.cursor)
+    again, _ = pull("dbt", settings, report.cursor)
+    assert again == []
+    assert (event["eventType"], event["job"]["name"], event["eventTime"]) == ("COMPLETE", "shop.raw.orders.freshness", "2026-11-28T08:30:00+00:00")  # fmt: skip
+    (table,) = event["inputs"]
+    assert (table["namespace"], table["name"]) == ("postgres://db:5432", "shop.raw.orders")
+    (check_,) = table["inputFacets"]["dataQualityAssertions"]["assertions"]
+    assert check_ == {
+        "assertion": "freshness", "success": False, "severity": "warn", "actual": "12.5 hours",
+        "expected": "warn after 1 hour, error after 24 hours",
+    }  # fmt: skip
+    assert table["inputFacets"]["dataQualityMetrics"]["lastUpdated"] == "2026-11-27T20:00:00+00:00"
+    (tmp_path / "sources.json").write_text(json.dumps({"metadata": {"invocation_id": "i-2"}, "results": [lost]}))
+    (event,), _ = pull("dbt", settings, report.cursor)
+    assert (event["eventType"], event["run"]["facets"]["errorMessage"]["message"]) == ("FAIL", "no such table")
+    (tmp_path / "sources.json").write_text("{}")
+    with pytest.raises(InvalidQuestion, match="let dbt write it again"):
+        pull("dbt", settings)
