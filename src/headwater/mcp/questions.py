@@ -309,7 +309,13 @@ async def history(ask: Ask, given: Arguments) -> Answer:
 async def changes(ask: Ask, given: Arguments) -> Answer:
     """Return what changed in the graph between two times."""
     node = (await _place(ask, given["name"]))[0] if given.get("name") else None
-    asked = {"from": given["since"], "to": given.get("until"), "node": node, "namespace": given.get("namespace")}
+    asked = {
+        "from": given["since"],
+        "to": given.get("until"),
+        "node": node,
+        "namespace": given.get("namespace"),
+        "children": given.get("children"),
+    }
     found = await _get(ask, "/lineage/diff", columns=True, **asked)
     lists = {
         f"{kind}_{way}": _changed(rows)

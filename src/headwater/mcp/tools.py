@@ -72,7 +72,7 @@ TOOLS = (
     Tool("history", "Each write of a dataset, or each run of a job, the latest first.", questions.history,
          {"name": _NAME, "type": _TYPE, "limit": _LIMIT, "offset": _OFFSET}, ("name",)),
     Tool("changes", "What changed in the graph between two times: nodes, edges, columns and schemas that came and went.", questions.changes,
-         {"since": _AS_OF, "until": _AS_OF, "name": _NAME, "namespace": _NAMESPACE}, ("since",)),
+         {"since": _AS_OF, "until": _AS_OF, "name": _NAME, "namespace": _NAMESPACE, "children": _CHILDREN}, ("since",)),
     Tool("status", "How a dataset or job is: fresh or late, its checks, its last runs. Without a name: what needs a person now.", questions.status,
          {"name": _NAME, "type": _TYPE}),
     Tool("usage", "Who reads and writes datasets, how often and when last, by the warehouse's query log.", questions.usage,

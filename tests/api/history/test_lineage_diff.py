@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.api.lineage.test_lineage import send
-from tests.events import columns, dataset, run_event, schema
+from tests.events import columns, dataset, facet, parent, run_event, schema
 
 JANUARY, FEBRUARY, MARCH = (f"2026-0{month}-15T00:00:00Z" for month in (1, 2, 3))
 
@@ -136,3 +136,25 @@ def test_questions_that_make_no_sense(client: Any) -> None:
         assert client.get("/api/v2/lineage/diff", **given).status_code == 400, wrong
     assert client.get("/api/v2/lineage/diff", node="dataset:file:/out").status_code == 400
     assert client.get("/api/v2/lineage/diff", node="dataset:file:/no", **{"from": JANUARY}).status_code == 404
+
+
+def test_statements_of_a_model_are_that_model(client: Any) -> None:
+    """A new statement of a model is no change: its edges are the model's. `children` shows it by itself."""
+    kind = {"jobType": facet(processingType="BATCH", integration="DBT", jobType="SQL")}
+    below = parent(1, "model.shop.orders")
+    send(
+        client,
+        run_event("COMPLETE", 1, "model.shop.orders", ["/old"], ["/out"], at="2026-01-01T00:00:00Z"),
+        run_event("COMPLETE", 2, "model.shop.orders.sql.1", ["/old"], [], at="2026-01-01T00:00:00Z", run_facets=below, job_facets=kind),
+        run_event("COMPLETE", 3, "model.shop.orders.sql.2", ["/new"], ["/out"], at="2026-02-01T00:00:00Z", run_facets=below, job_facets=kind),
+    )  # fmt: skip
+    for node in (None, "dataset:file:/out"):
+        found = ask(client, node, JANUARY, FEBRUARY)
+        assert ids(found["nodes"]["added"]) == {"/new"}
+        assert pairs(found["edges"]["added"]) == {("/new", "model.shop.orders")}
+        assert (found["before"]["nodes"], found["after"]["nodes"]) == (3, 4)
+        opened = ask(client, node, JANUARY, FEBRUARY, children="true")
+        assert ids(opened["nodes"]["added"]) == {"/new", "model.shop.orders.sql.2"}
+        assert ("/new", "model.shop.orders.sql.2") in pairs(opened["edges"]["added"])
+    alone = ask(client, "job:test:model.shop.orders.sql.2", JANUARY, FEBRUARY)
+    assert "model.shop.orders.sql.2" in ids(alone["nodes"]["added"])

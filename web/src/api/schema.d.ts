@@ -10001,6 +10001,7 @@ export interface operations {
                 depth?: number;
                 columns?: boolean;
                 max_nodes?: number;
+                children?: boolean;
             };
             header?: never;
             path?: never;

@@ -16,6 +16,7 @@ from headwater.answer.lineage.lineage_answer import AnswerColumnEdge, AnswerEdge
 from headwater.errors import InvalidQuestion
 from headwater.graph.difference import columns_difference, difference
 from headwater.model.lineage import Edge
+from headwater.model.statement_jobs import is_named_after
 from headwater.store.database import Connection, Database
 from headwater.store.lineage import edges as edge_store
 from headwater.store.lineage import nodes as node_store
@@ -23,7 +24,9 @@ from headwater.store.lineage.edges import Moment
 
 
 class Question(msgspec.Struct, frozen=True):
-    """`node`, or a `namespace` (None: all of them). `depth` counts hops from dataset to dataset around a node."""
+    """`node`, or a `namespace` (None: all of them). `depth` counts hops from dataset to dataset around a node. `children`: jobs that are one
+    statement of another, too; else they are that other.
+    """
 
     before: dt.datetime
     after: dt.datetime
@@ -33,6 +36,7 @@ class Question(msgspec.Struct, frozen=True):
     depth: int = 3
     columns: bool = False
     max_nodes: int = 5000
+    children: bool = False
 
 
 class Picture(msgspec.Struct):
@@ -148,7 +152,28 @@ async def lineage_diff(database: Database, question: Question) -> GraphDifferenc
         before = await _around(database, question, question.before) if known else _Graph([], [], [], Hidden(0, None))
     else:
         before, after = await _namespace(database, question)
+    if not question.children:
+        before, after = (_fold_statements(graph, root) for graph in (before, after))
     return _compared(question, root, known, before, after)
+
+
+def _fold_statements(graph: _Graph, root: str | None) -> _Graph:
+    """Return the picture with each statement's edges at the job above it, where the picture has that job."""
+    nodes = {one.id: one for one in graph.nodes}
+    parents = {
+        id_: one.parent
+        for id_, one in nodes.items()
+        if isinstance(one, node.JobNode) and one.parent in nodes and id_ != root and is_named_after(id_, one.parent)
+    }
+    if not parents:
+        return graph
+    edges: dict[tuple[str, str], AnswerEdge] = {}
+    for edge in graph.edges:
+        ends = parents.get(edge.source, edge.source), parents.get(edge.target, edge.target)
+        edges.setdefault(ends, msgspec.structs.replace(edge, source=ends[0], target=ends[1]))
+    columns = [msgspec.structs.replace(one, job=parents.get(one.job, one.job)) for one in graph.column_edges]
+    kept = [one for id_, one in nodes.items() if id_ not in parents]
+    return _Graph(kept, list(edges.values()), columns, graph.hidden)
 
 
 async def _around(database: Database, question: Question, at: dt.datetime) -> _Graph:

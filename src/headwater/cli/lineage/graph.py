@@ -34,6 +34,9 @@ def diff(
     namespace: Annotated[str | None, typer.Option(help="Compare everything in this namespace.")] = None,
     depth: Annotated[int, typer.Option(min=0, max=100, help="Follow this many hops from dataset to dataset.")] = 100,
     columns: Annotated[bool, typer.Option("--columns", help="Show also which column feeds which.")] = False,
+    children: Annotated[
+        bool, typer.Option("--children", help="Show also jobs that are one statement of the job above them.")
+    ] = False,
     url: Url = None,
     json: Json = False,
 ) -> None:
@@ -71,6 +74,7 @@ def diff(
         "from": server.time(before),
         "to": server.time(after),
         "namespace": namespace,
+        "children": children or None,
     }
     answer = server.ask(url, "/api/v2/lineage/diff", **asked, depth=depth, columns=columns)
     if json:

@@ -106,6 +106,7 @@ async def get_lineage_diff(
     depth: Depth = 3,
     columns: Flag = False,
     max_nodes: MaxNodes = 5000,
+    children: Flag = False,
 ) -> lineage_diff.GraphDifference:
     """Compare the graph at two times, around a node or in a namespace."""
     question = lineage_diff.Question(
@@ -117,6 +118,7 @@ async def get_lineage_diff(
         depth,
         columns,
         max_nodes,
+        children,
     )
     return await lineage_diff.lineage_diff(state.database, question)
 
