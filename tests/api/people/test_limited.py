@@ -295,7 +295,7 @@ def test_a_limited_reader_changes_nothing_and_signs_in_with_the_same_limits(plan
 def test_an_agent_is_limited_as_its_key_is(planted: Any) -> None:
     key = limited_key(planted, "namespace:team-a")
     told = planted.post("/mcp", key, headers={"accept": "application/json, text/event-stream"}, json={
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search", "arguments": {"query": "zq7raw"}}})  # fmt: skip
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search", "arguments": {"words": "zq7raw"}}})  # fmt: skip
     assert told.status_code == 200
     assert not planted_in(told.content, ("zq7raw", "zq7"))
 
