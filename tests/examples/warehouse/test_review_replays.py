@@ -1,12 +1,15 @@
 """`headwater review` against what real dbt on a real PostgreSQL makes of each change, and what the logged statements return after it.
 
 A relation or a query that fails must have been said to break; one that returns something else must have been said to notice. None may be missed
-(recall 1.0). The precision is the share of those said to notice that did.
+(recall 1.0). The precision is the share of those said to notice that did: of all, and of each class of warning apart. A class is the severity with
+"surely" if the review marks the effect as certain, and with "may" if it does not. A warning of "breaks" is right when the unit then fails; one of
+"changes" is right when the unit then fails or returns something else on the rows of this replay.
 """
 
 import json
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -83,6 +86,8 @@ def test_a_review_names_what_dbt_and_the_log_show(
     before = told["base"]
     assert len(job["changes"]) >= 30
     missed, wrong, said, right, breaks, broken = [], [], 0, 0, 0, 0
+    classes: Counter[str] = Counter()
+    rights: Counter[str] = Counter()
     for number, (change, after, expected) in enumerate(
         zip(job["changes"], told["changes"], job["expected"], strict=True)
     ):
@@ -110,10 +115,15 @@ def test_a_review_names_what_dbt_and_the_log_show(
             right += severity is not None and differs
             breaks += severity == "breaks"
             broken += severity == "breaks" and broke
-            if severity is not None and not differs:
-                wrong.append((change, unit, severity))
+            if severity is not None:
+                claim = f"{'surely' if certain else 'may'} {severity}"
+                classes[claim] += 1
+                rights[claim] += broke if severity == "breaks" else differs
+                if not differs:
+                    wrong.append((change, unit, claim))
     print(f"{name} {part}: {len(job['changes'])} changes, {len(before)} relations and queries, {said} said to notice, {right} did:",
-          f"precision {right / said:.3f}; {breaks} said to break, {broken} did: {broken / max(breaks, 1):.3f}", *wrong, sep="\n")  # fmt: skip
+          f"precision {right / said:.3f}; {breaks} said to break, {broken} did: {broken / max(breaks, 1):.3f}",
+          *(f"{claim}: {rights[claim]} of {count}" for claim, count in sorted(classes.items())), *wrong, sep="\n")  # fmt: skip
     assert not missed, (len(missed), missed[:20])
     assert (
         right / said >= precision
