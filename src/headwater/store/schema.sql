@@ -1464,21 +1464,37 @@ create table report_statements (
   primary key (job_id, report_id, body_id)
 ) with (fillfactor = 90);
 
--- A declared edge of a job gives way to the same edge of a job below it only where nothing is lost with it.
--- Returns whether a job's declared edge in this direction, which a job below it has too, is left to that one at a time: the job has no observed edge of its own, and,
--- for an input, no output that it alone has. Otherwise what the edge leads to through this job would be lost (docs/decisions/067). For the present the view
--- `live_edges` asks the same by the flags of `edges`.
-create function yields_to_children(job uuid, side text, as_of timestamptz) returns boolean
+create or replace function yields_to_children(job uuid, side text, as_of timestamptz) returns boolean
 language sql stable as $$
   select not exists (
     select from live_reports(array[job], as_of) l
     join report_datasets d on d.job_id = l.job_id and d.report_id = l.report_id and d.first_at <= as_of
     group by d.dataset_id, d.direction
     having (bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)))
-      and (not bool_and(d.declared) or side = 'in' and d.direction = 'out' and not exists (
-        select from jobs child join edges seen on seen.job_id = child.id
-        where child.parent_id = job and not child.hidden and seen.dataset_id = d.dataset_id and seen.direction = 'out' and seen.first_at <= as_of)))
+      and (not bool_and(d.declared) or side = 'in' and d.direction = 'out' and not child_has_edge(job, d.dataset_id, 'out', as_of)))
     and not exists (select from manual_edges(null, array[job], as_of))
+$$;
+
+-- A declared edge gives way to the same edge of a job below only while that one is live. One that the child's newest run lacks has ended, and what the parent
+-- declares answers again (docs/decisions/071).
+create view live_child_edges as
+select child.parent_id, seen.dataset_id, seen.direction
+from jobs child join edges seen on seen.job_id = child.id
+where child.parent_id is not null and not child.hidden
+  and (seen.manual or seen.intermittent or seen.last_at >= coalesce(child.settled_at, '-infinity')
+       or seen.declared_at >= coalesce(child.declared_at, (select max(r.first_at) from reports r where r.job_id = child.id and r.declaration)));
+
+-- The same at a time, of one edge: by what the children that ever had it had reported until then.
+create function child_has_edge(parent uuid, dataset uuid, side text, as_of timestamptz) returns boolean
+language sql stable as $$
+  select exists (
+    select from jobs child join edges seen on seen.job_id = child.id
+    where child.parent_id = parent and not child.hidden and seen.dataset_id = dataset and seen.direction = side and seen.first_at <= as_of
+      and (exists (
+        select from live_reports(array[child.id], as_of) l
+        join report_datasets d on d.job_id = l.job_id and d.report_id = l.report_id and d.dataset_id = dataset and d.direction = side and d.first_at <= as_of
+        having bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)))
+      or exists (select from manual_edges(null, array[child.id], as_of) x where x.dataset_id = dataset and x.direction = side)))
 $$;
 
 -- A job that was deleted connects nothing: its edges are not alive until an event reports it again.
@@ -1492,16 +1508,13 @@ from edges e left join jobs j on j.id = e.job_id
 where j.hidden is not true and (e.manual or e.intermittent or e.last_at >= coalesce(j.settled_at, '-infinity')
        or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration)))
   and (e.manual or not e.declared
-    or not exists (
-      select from jobs child join edges seen on seen.job_id = child.id
-      where child.parent_id = e.job_id and not child.hidden and seen.dataset_id = e.dataset_id and seen.direction = e.direction)
+    or not exists (select from live_child_edges c where c.parent_id = e.job_id and c.dataset_id = e.dataset_id and c.direction = e.direction)
     or exists (
       select from edges own where own.job_id = e.job_id
         and (own.manual or own.intermittent or own.last_at >= coalesce(j.settled_at, '-infinity')
              or own.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration)))
         and (not own.declared or own.manual or e.direction = 'in' and own.direction = 'out' and not exists (
-          select from jobs child join edges seen on seen.job_id = child.id
-          where child.parent_id = e.job_id and not child.hidden and seen.dataset_id = own.dataset_id and seen.direction = 'out'))))
+          select from live_child_edges c where c.parent_id = e.job_id and c.dataset_id = own.dataset_id and c.direction = 'out'))))
 union all
 select e.dataset_id, e.job_id, e.direction, e.first_at, coalesce(greatest(e.last_at, e.declared_at), e.first_at), e.last_at is null, false,
        exists (select from jobs o where o.id = e.job_id and o.explicit_at is not null), now_and_then.yes, false

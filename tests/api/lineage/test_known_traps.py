@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from itertools import permutations
 from typing import Any
 from urllib.parse import quote
 
@@ -143,6 +144,41 @@ def test_a_declared_parent_yields_to_the_jobs_below_it_until_they_are_deleted(cl
         assert client._run(client._http.delete(f"/api/v1/namespaces/test/jobs/{job}")).status_code == 200
     for as_of in (None, "2027-01-01T00:00:00Z"):
         assert around(client, "dataset:file:/e", as_of=as_of) == {"/e", "above", "/a"}, as_of
+
+
+@pytest.mark.parametrize("order", list(permutations(range(4)))[:: full(1, 5)])
+def test_an_ended_edge_of_a_child_hides_no_declared_one_of_its_parent(client: Client, order: tuple[int, ...]) -> None:
+    """The child read /e once and its newest run does not; the parent declares /e still. In any order of arrival, from either end, at each time."""
+    declared = run_event(None, 1, "above", ["/e"], ["/a"], at="2026-01-01T00:00:00Z")
+    del declared["run"]
+    above = parent(9, "above")
+    events = [
+        declared,
+        run_event("COMPLETE", 2, "one", ["/e"], ["/a"], at="2026-01-02T00:00:00Z", run_facets=above),
+        run_event("COMPLETE", 3, "one", ["/f"], ["/a"], at="2026-01-03T00:00:00Z", run_facets=above),
+        run_event("COMPLETE", 4, "one", ["/f"], ["/b"], at="2026-01-05T00:00:00Z", run_facets=above),
+    ]
+    for place in order:
+        assert client.post("/api/v1/lineage", encoded(events[place])).status_code == 201
+    # While the child reads it, the child's edge stands for both. Then the parent's is the only one. Its output is the child's until the last run.
+    at_times = {
+        "2026-01-01T12:00:00Z": {"/e", "above", "/a"},
+        "2026-01-02T12:00:00Z": {"/e", "one", "/a"},
+        "2026-01-04T00:00:00Z": {"/e", "above"},
+        None: {"/e", "above", "/a"},
+    }
+    for as_of, expected in at_times.items():
+        assert around(client, "dataset:file:/e", direction="downstream", as_of=as_of) == expected, as_of
+    for as_of in ("2026-01-01T12:00:00Z", "2026-01-02T12:00:00Z", None):
+        assert "/e" in around(client, "dataset:file:/a", direction="upstream", as_of=as_of), as_of
+    edges = client.get("/api/v2/lineage", node="dataset:file:/e").json()["edges"]
+    assert {(one["source"], one["target"], one["origin"]) for one in edges} >= {
+        ("dataset:file:/e", "job:test:above", "DECLARED")
+    }
+    assert client.get("/api/v2/paths", **{"from": "dataset:file:/e", "to": "dataset:file:/a"}).json()["length"] == 2
+    graph = client.get("/api/v1/lineage", nodeId="dataset:file:/a").json()["graph"]
+    found = {(edge["origin"], edge["destination"]) for one in graph for edge in one["outEdges"]}
+    assert {("dataset:file:/e", "job:test:above"), ("job:test:above", "dataset:file:/a")} <= found
 
 
 def test_runs_that_read_different_inputs_keep_their_edges(client: Client, send: Send) -> None:

@@ -39,9 +39,7 @@ join edges e on e.dataset_id = d.dataset_id and e.job_id = d.job_id and e.direct
 left join jobs j on j.id = d.job_id
 group by c.node, d.dataset_id, d.job_id, d.direction
 having (bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)))
-  and (not bool_and(d.declared) or not exists (
-  select from jobs child join edges seen on seen.job_id = child.id
-  where child.parent_id = d.job_id and not child.hidden and seen.dataset_id = d.dataset_id and seen.direction = d.direction and seen.first_at <= %(as_of)s)
+  and (not bool_and(d.declared) or not child_has_edge(d.job_id, d.dataset_id, d.direction, %(as_of)s)
   or not yields_to_children(d.job_id, d.direction, %(as_of)s))
 union all
 select m.node, x.job_id, x.direction, true, x.at, x.at, false, true, false, false
@@ -68,9 +66,7 @@ left join jobs j on j.id = d.job_id
 left join dataset_canonical c on c.dataset_id = d.dataset_id
 group by 1, d.dataset_id, 2, 3
 having (bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)))
-  and (not bool_and(d.declared) or not exists (
-  select from jobs child join edges seen on seen.job_id = child.id
-  where child.parent_id = d.job_id and not child.hidden and seen.dataset_id = d.dataset_id and seen.direction = d.direction and seen.first_at <= %(as_of)s)
+  and (not bool_and(d.declared) or not child_has_edge(d.job_id, d.dataset_id, d.direction, %(as_of)s)
   or not yields_to_children(d.job_id, d.direction, %(as_of)s))
 union all
 select coalesce(c.canonical_id, x.dataset_id), x.job_id, x.direction, true, x.at, x.at, false, true, false, false
