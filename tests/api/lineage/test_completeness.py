@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.events import columns, dataset, encoded, facet, run_event, schema
+from tests.events import columns, dataset, encoded, facet, parent, run_event, schema
 from tests.fixtures.app import Client
 
 W = "postgres://w:5432"
@@ -96,3 +96,22 @@ def test_it_is_as_of_the_time_asked_for(client: Client) -> None:
     assert known(client, run_event("COMPLETE", 2, "load", ["/in"], [out], at="2026-02-01T00:00:00Z"))["traced"] == 1
     past = client.get("/api/v2/datasets/file/%2Fout", as_of="2026-01-15T00:00:00Z").json()["completeness"]
     assert (past["columns"], past["traced"]) == (1, 0)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_statements_below_a_writer_speak_for_it(client: Client, first: int) -> None:
+    """A statement that touches no dataset is folded into its job: its SQL is the job's, and what its producer could not read is a reason."""
+    failed = facet(totalTasks=1, failedTasks=1, errors=[{"errorMessage": "no"}])
+    query = {"sql": facet(query="create table db.public.t as select a as x from db.public.s", dialect="postgres")}
+    model = run_event("COMPLETE", 1, "model", [], [dataset("db.public.t", W, **schema("x"))])
+    below = parent(1, "model") | {"extractionError": failed}
+    statement = run_event("COMPLETE", 2, "model.sql.1", run_facets=below, job_facets=query)
+    events = [model, statement] if first == 0 else [statement, model]
+    told = known(client, *events, name="db.public.t", namespace=W)
+    assert told["reasons"] == [
+        {"job": "job:test:model.sql.1", "text": "the producer's parser failed on 1 of 1 parts: no"},
+        {
+            "job": "job:test:model",
+            "text": "its SQL reads db.public.s, which is none of the datasets that it is known to read",
+        },
+    ]

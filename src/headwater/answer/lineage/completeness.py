@@ -1,7 +1,8 @@
 """The share of one dataset's lineage that is known, and the reasons why the rest is not, in one line.
 
 A column is traced if something is known of what feeds it: reported, read by Headwater from the job's SQL, or drawn by a person; also if a producer
-reports that nothing feeds it. What a producer's parser could not read, and what capture did not see, is said by the latest run of each writer.
+reports that nothing feeds it. What a producer's parser could not read, and what capture did not see, is said by the latest run of each writer, and
+of each statement below it that touches no dataset itself.
 """
 
 import datetime as dt
@@ -87,8 +88,10 @@ async def _reasons(
     connection: Connection, written: Collection[Edge], untraced: bool, reporting: set[uuid.UUID], moment: Moment
 ) -> list[Reason]:
     jobs = {edge.job for edge in written}
-    rows = await node_store.by_ids(connection, jobs)
-    latest = await run_store.latest_of_jobs(connection, jobs, moment.as_of)
+    below = await inferred.statements_below(connection, jobs, moment)
+    speaking = jobs.union(*below.values())
+    rows = await node_store.by_ids(connection, speaking)
+    latest = await run_store.latest_of_jobs(connection, speaking, moment.as_of)
     errors = await _run_facet_values(connection, latest, run_facets.EXTRACTION_ERROR, run_facets.extraction_error)
     warned = await _run_facet_values(connection, latest, run_facets.WARNINGS, run_facets.warnings)
     of_interest = {edge.job for edge in written if untraced or edge.parsed}
@@ -96,10 +99,12 @@ async def _reasons(
     found = []
     for edge in sorted(written, key=lambda one: rows[one.job].node_id):
         job, name = edge.job, rows[edge.job].node_id
-        if (error := errors.get(job)) is not None and (error.failed or error.messages):
-            why = f": {error.messages[0]}" if error.messages else ""
-            found.append(Reason(name, f"the producer's parser failed on {error.failed} of {error.total} parts{why}"))
-        found += [Reason(name, text) for text in warned.get(job) or ()]
+        for one in (job, *below.get(job, ())):
+            if (error := errors.get(one)) is not None and (error.failed or error.messages):
+                why = f": {error.messages[0]}" if error.messages else ""
+                text = f"the producer's parser failed on {error.failed} of {error.total} parts{why}"
+                found.append(Reason(rows[one].node_id, text))
+            found += [Reason(rows[one].node_id, text) for text in warned.get(one) or ()]
         if edge.parsed:
             found.append(Reason(name, "the writer reports no dataset; its tables are read from its SQL"))
         elif edge.declared and not edge.manual:

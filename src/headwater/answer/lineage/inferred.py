@@ -229,21 +229,33 @@ async def _texts(
     """
     told = await facet_store.of_owners(connection, jobs, ("sql",), moment.as_of)
     found = {job: decode_sql(facets["sql"]) for job, facets in told.items()}
-    below = await edge_store.children(connection, [job for job in jobs if job not in told])
+    below = await statements_below(connection, [job for job in jobs if job not in told], moment)
     children = [child for some in below.values() for child in some]
-    if children:
-        touching = {
-            e.job for side in ("in", "out") for e in await edge_store.at_jobs(connection, children, side, moment)
-        }
-        rows = await node_store.by_ids(connection, children)
-        scripts = await facet_store.of_owners(connection, set(children) - touching, ("sql",), moment.as_of)
-        for job, some in below.items():
-            ordered = sorted((one for one in some if one in scripts), key=lambda one: _numbered(rows[one].name))
-            read = [decode_sql(scripts[one]["sql"]) for one in ordered]
-            script = ";\n".join(query.rstrip().rstrip(";") for query, _ in read if query)
-            if len(script) <= _LONGEST:
-                found[job] = script, next((dialect for _, dialect in read if dialect), "")
+    scripts = await facet_store.of_owners(connection, children, ("sql",), moment.as_of) if children else {}
+    for job, some in below.items():
+        read = [decode_sql(scripts[one]["sql"]) for one in some if one in scripts]
+        script = ";\n".join(query.rstrip().rstrip(";") for query, _ in read if query)
+        if len(script) <= _LONGEST:
+            found[job] = script, next((dialect for _, dialect in read if dialect), "")
     return {job: text for job, text in found.items() if text[0]}
+
+
+async def statements_below(
+    connection: Connection, jobs: Collection[uuid.UUID], moment: Moment
+) -> dict[uuid.UUID, list[uuid.UUID]]:
+    """Return the jobs below each of these that touch no dataset, in the order of the numbers in their names; jobs without any are absent."""
+    below = await edge_store.children(connection, jobs)
+    children = {child for some in below.values() for child in some}
+    if not children:
+        return {}
+    for side in ("in", "out"):
+        children -= {edge.job for edge in await edge_store.at_jobs(connection, children, side, moment)}
+    rows = await node_store.by_ids(connection, children)
+    found = {
+        job: sorted(children.intersection(some), key=lambda one: _numbered(rows[one].name))
+        for job, some in below.items()
+    }
+    return {job: some for job, some in found.items() if some}
 
 
 async def sql_levels(connection: Connection, jobs: Collection[uuid.UUID], moment: Moment) -> dict[uuid.UUID, str]:

@@ -14,14 +14,14 @@ _MOST_NAMED = 3
 
 
 async def sql_gaps(connection: Connection, jobs: Collection[uuid.UUID], moment: Moment) -> dict[uuid.UUID, list[str]]:
-    """Return, of jobs with SQL of their own, what of it gives no lineage, in words; an empty list where all of it does."""
+    """Return, of jobs with SQL of their own or in statements below them, what of it gives no lineage, in words; an empty list if all of it does."""
     told = await facet_store.of_owners(connection, jobs, ("sql",), moment.as_of)
-    found: dict[uuid.UUID, list[str]] = {job: [] for job in told}
+    texts = await inferred.job_texts(connection, jobs, moment)
+    found: dict[uuid.UUID, list[str]] = {job: [] for job in (*told, *texts)}
     for job, facets in told.items():
         length = inferred.too_long(facets["sql"])
         if length is not None:
             found[job].append(f"its SQL has {length:,} characters, which are too many to read")
-    texts = await inferred.job_texts(connection, told.keys(), moment)
     unplaced = await asyncio.get_running_loop().run_in_executor(inferred.sql_thread(), _unplaced, texts)
     for job, names in unplaced.items():
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""

@@ -137,7 +137,7 @@ class _Projection:
         explicit.add_job_lineage(self, job, declaration, static=True)
 
     def project_dataset_event(self) -> None:
-        """DatasetEvent: the dataset and its facets; a version, if the event has a schema or a version; its explicit and its column lineage."""
+        """DatasetEvent: the dataset and its facets; a version, if the event has a schema or a version; its lineage, and the name it had before."""
         assert self.event.dataset is not None
         report = self.event.dataset
         dataset, part = self.add_dataset(report.name)
@@ -151,12 +151,14 @@ class _Projection:
             version_id = version.static_version_id(dataset, content_id)
             self.add_dataset_version(version_id, dataset, None, None, report, facets, declared=False)
         entry = self.decode("dataset.facets.lineage", report.facets.get("lineage"), "dataset_lineage")
-        if entry is None and facets.columns is None:
-            return
-        # No job is between the datasets: the dataset's own id takes the job's place. The latest declaration replaces the earlier.
+        earlier = related.earlier_places(self, report, dataset)
+        if entry is None and facets.columns is None and not earlier:
+            return  # A declaration is a report; the dataset's own id takes the job's place.
         declaration = version.declaration_id(self.digest)
         self.add(rows.ReportRow(dataset, declaration, True, self.at))
         self.add_edge(dataset, declaration, dataset, "out", declared=True, static=True)
+        for one in earlier:
+            self.add_edge(dataset, declaration, one, "in", declared=True, static=True)
         self.add_column_lineage(dataset, declaration, dataset, report, facets, static=True)
         if entry is not None:
             explicit.add_dataset_lineage(self, dataset, declaration, entry, report.name)

@@ -68,10 +68,14 @@ def add_dataset_relations(
         for node, side in ((dataset, "in"), (dashboard, "out")):
             of.add(ReportForeignEdgeRow(job, report_id, node, dashboard, side, of.at))
             of.add(ForeignEdgeRow(node, dashboard, side, job, of.at, static))
-    where, body = f"facets.{_RENAMED}", report.facets.get(_RENAMED)
-    for before in _decoded(of, where, body if direction == "out" else None, related.previous_names):
-        if (earlier := of.add_place(before)) != dataset:
-            of.add_edge(job, report_id, earlier, "in", declared=True, static=static)
+    for earlier in earlier_places(of, report, dataset) if direction == "out" else ():
+        of.add_edge(job, report_id, earlier, "in", declared=True, static=static)
+
+
+def earlier_places(of: Projection, report: DatasetReport, dataset: uuid.UUID) -> list[uuid.UUID]:
+    """Add the dataset that a renamed one was before, and return its id; nothing of one that was not renamed, or to itself."""
+    names = _decoded(of, f"facets.{_RENAMED}", report.facets.get(_RENAMED), related.previous_names)
+    return [place for name in names if (place := of.add_place(name)) != dataset]
 
 
 def _decoded(of: Projection, where: str, body: msgspec.Raw | None, decode: Callable[[bytes], list[Any]]) -> list[Any]:
