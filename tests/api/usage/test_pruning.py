@@ -228,3 +228,31 @@ def test_a_use_under_another_name_blocks(client: Any) -> None:
     (blocked,) = ask(client, PATH)["blocked"]
     assert (blocked["uses"][0]["by"], blocked["uses"][0]["kind"]) == ("job:test:spark", "job")
     assert len(names(client)) == 3
+
+
+def test_the_parent_of_a_table_that_stays_blocks_by_its_foreign_key(client: Any) -> None:
+    told(client)
+    for parent, child in (("mart", "orders"), ("loose", "mart"), ("report", "report")):
+        refer(client, parent, child)
+    found = ask(client, PATH)
+    assert [one["name"] for one in found["datasets"]] == ["report", "old"]
+    uses = {one["name"]: [(use["kind"], use["by"]) for use in one["uses"]] for one in found["blocked"]}
+    assert uses == {"mart": [("key", f"dataset:{N}:orders")], "loose": [("feeds", f"dataset:{N}:mart")]}
+
+
+def test_a_foreign_key_of_a_table_that_goes_too_blocks_nothing(client: Any) -> None:
+    told(client)
+    refer(client, "loose", "report")
+    assert ask(client, PATH)["blocked"] == []
+
+
+def refer(client: Any, parent: str, child: str) -> None:
+    keys = facet(referencedBy=[{"table": child, "columns": ["a"], "keys": ["id"]}])
+    send(
+        client,
+        {
+            "eventTime": "2026-11-21T07:00:00Z",
+            "producer": "p",
+            "dataset": {"namespace": N, "name": parent, "facets": {"headwater_references": keys}},
+        },
+    )

@@ -1,7 +1,8 @@
 """Uses of datasets that the query log does not show, which keep a dataset from being removed.
 
 The query log judges reads by statements. The server also knows jobs of other producers, edges that people drew, declared entities, SLAs, rules and
-subscriptions that name it, and the tag `keep` of a dataset. Each of them blocks the advice, and so does feeding a dataset that is blocked.
+subscriptions that name it, the tag `keep` of a dataset, and foreign keys that lead to it from a table that stays (their checks read it, and no log
+shows that). Each of them blocks the advice, and so does feeding a dataset that is blocked.
 """
 
 import datetime as dt
@@ -17,6 +18,7 @@ from headwater.answer.people.people import Words
 from headwater.answer.status.schedules import of_datasets
 from headwater.entities.alerts.rules import decode_rules
 from headwater.entities.alerts.selectors import selects
+from headwater.model import references
 from headwater.model.names import short
 from headwater.store.alerts import applied_rules as rule_store
 from headwater.store.database import Connection
@@ -32,8 +34,8 @@ _MOST_USES = 10
 
 class Use(msgspec.Struct, frozen=True):
     """A use of a dataset. `kind`: `job` (another producer's, also a dashboard's or an exposure's), `person` (who drew an edge), `entity`, `sla`
-    (that covers it), `rule` (of alerts, that names it), `mark` (the tag `keep`), `feeds` (a dataset that is blocked). `by`: a node id, the entity,
-    the SLA, the rule or the tag. `last_used_at`: null if no time is known.
+    (that covers it), `rule` (of alerts, that names it), `mark` (the tag `keep`), `key` (a table that stays, whose foreign key leads to it),
+    `feeds` (a dataset that is blocked). `by`: a node id, the entity, the SLA, the rule or the tag. `last_used_at`: null if no time is known.
     """
 
     kind: str
@@ -62,7 +64,8 @@ async def find_blocked(connection: Connection) -> dict[uuid.UUID, Blocked]:
     await _add_marks(connection, candidates, uses)
     await _add_entities(connection, candidates, uses)
     await _add_promises(connection, candidates, uses)
-    _add_feeding(await store.feeding(connection, candidates), candidates, uses)
+    pairs = await _add_keys(connection, candidates, uses)
+    _add_feeding(pairs + await store.feeding(connection, candidates), candidates, uses)
     return {id_: _blocked(candidates[id_], found) for id_, found in uses.items()}
 
 
@@ -107,6 +110,27 @@ async def _add_promises(
         for kind, name, of, but in promises:
             if (not of or selects(of, one)) and not selects(but, one):
                 uses.setdefault(id_, []).append(Use(kind, name, None))
+
+
+async def _add_keys(
+    connection: Connection, candidates: Mapping[uuid.UUID, Named], uses: dict[uuid.UUID, list[Use]]
+) -> list[tuple[uuid.UUID, uuid.UUID]]:
+    """Add tables that stay and refer to a dataset; return pairs of datasets of which the second refers to the first."""
+    ids = {(one.namespace, one.name): id_ for id_, one in candidates.items()}
+    pairs = []
+    for id_, facets in (await facet_store.of_owners(connection, candidates, [references.FACET])).items():
+        try:
+            body = msgspec.json.decode(facets[references.FACET], type=references.References)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+        namespace = candidates[id_].namespace
+        for table in sorted({one.table for one in body.referenced_by}):
+            child = ids.get((namespace, table))
+            if child is None:
+                uses.setdefault(id_, []).append(Use("key", f"dataset:{namespace}:{table}", None))
+            elif child != id_:
+                pairs.append((id_, child))
+    return pairs
 
 
 def _add_feeding(

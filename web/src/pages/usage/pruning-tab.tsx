@@ -31,6 +31,7 @@ const USES: Record<string, string> = {
   sla: "an SLA covers it",
   rule: "a rule of alerts names it",
   mark: "marked to stay",
+  key: "a foreign key of",
   feeds: "feeds what stays",
 };
 /** Uses by what has a name and no page of its own. */
