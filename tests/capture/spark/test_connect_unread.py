@@ -48,6 +48,9 @@ def test_a_model_that_is_saved_is_said() -> None:
     command = commands_pb2.Command()
     command.ml_command.fetch.SetInParent()
     assert collected(command).unseen == []
-    command.ml_command.write.SetInParent()
+    command.ml_command.write.path = "file:/models/clusters"
+    command.ml_command.write.operator.name = "org.apache.spark.ml.clustering.KMeans"  # not fitted: no model
+    assert collected(command).unseen == []
+    command.ml_command.write.obj_ref.id = "one"
     (one,) = collected(command).unseen
     assert "model" in one.why

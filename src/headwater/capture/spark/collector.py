@@ -22,9 +22,11 @@ from headwater.capture.spark.commands import Write
 from headwater.capture.spark.config import Config
 from headwater.capture.spark.datasets import Catalog, Dataset, Leaves
 from headwater.capture.spark.examination import CUTS, Examiner
+from headwater.capture.spark.predictions import Model
 from headwater.capture.spark.rdd_reads import RDDReads
 from headwater.capture.spark.recorded import Recorded
-from headwater.capture.spark.reported_saves import Saves
+from headwater.capture.spark.reported_saves import SaveNotes, Saves
+from headwater.capture.spark.saves import whole_place
 from headwater.capture.spark.statistics import Metrics, Statistics
 from headwater.capture.spark.streams import Streams
 from headwater.capture.spark.telling import Query, Teller
@@ -105,7 +107,8 @@ class Collector:
         self.live: OrderedDict[int, Execution] = OrderedDict()
         self.examiner = Examiner(config, application.coverage)
         self.predictions = self.examiner.predictions
-        self.saves = Saves(application, self.teller, wake)
+        self.notes = SaveNotes(wake)
+        self.saves = Saves(application, self.teller, self.notes)
         self._said: set[str] = set()
         self.rdd_reads = RDDReads(application, self.predictions.inside)
         self._beat_at = time.monotonic()
@@ -152,6 +155,17 @@ class Collector:
     def took(self, jrdd: Any, started: int) -> None:
         """Note that the program took an RDD to the driver. On the program's thread."""
         self.rdd_reads.note(jrdd, started)
+
+    def place(self, path: str) -> Dataset:
+        """Return the dataset of a model's folder."""
+        from pyspark import SparkContext
+
+        return whole_place(SparkContext._active_spark_context, path, "model")
+
+    def transformed(self, _thing: Any, model: Model | None, before: Any, after: Any) -> None:
+        """Note that a model made the DataFrame `after` of `before`. On the program's thread."""
+        if model is not None:
+            self.predictions.note_prediction(model, before, after)
 
     def loaded(self, place: Dataset, started: int) -> None:
         """Report that the program loaded a model."""

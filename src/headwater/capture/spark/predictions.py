@@ -32,16 +32,55 @@ _TRAINED = How(True, deps.TRANSFORMATION)
 
 
 class Model(msgspec.Struct, eq=False):
-    """A fitted model. `jdf`: the DataFrame it was fitted to; `named`: columns that its parameters name; `words`: those that its formula may name,
-    None if it takes all. `place`: the dataset that it was loaded from or saved as. `metrics`: measured of its predictions.
+    """A fitted model. `frame`: the DataFrame it was fitted to, in the JVM or as a plan of Spark Connect; `named`: columns that its parameters name;
+    `words`: those that its formula may name, None if it takes all. `place`: the dataset that it was loaded from or saved as. `metrics`: measured of
+    its predictions.
     """
 
-    jdf: Any = None
+    frame: Any = None
     named: frozenset[str] = frozenset()
     words: frozenset[str] | None = frozenset()
     place: Dataset | None = None
     metrics: dict[str, float] = {}
     training: Analysis | None = None
+
+
+def fitted(model: Model, frame: Analysis) -> Analysis:
+    """Return what a model is made of, as columns that it makes. `frame`: of the DataFrame that it was fitted to."""
+    given = {column.name for column in frame.columns}
+    used = model.named & given | (given if model.words is None else model.words & given) or given
+    depends = deps.unseen(deps.merged(column.depends for column in frame.columns if column.name in used))
+    made = [Column(-1, name, depends) for name in sorted(model.named - given)]
+    frame.columns, frame.fields = made, [{"name": one.name} for one in made]
+    return frame
+
+
+def not_fitted(model: Model) -> Analysis:
+    """Return what a model is made of whose fit was not seen: the place that it was loaded from, if it was."""
+    if model.place is None:
+        return Analysis(Leaves(), warnings=[NOT_FITTED_HERE])
+    leaves = Leaves()
+    made = [Column(-1, name, _of_place(model.place, name, leaves)) for name in sorted(model.named)]
+    return Analysis(leaves, made, fields=[{"name": one.name} for one in made])
+
+
+def source(model: Model, column: str, leaves: Leaves, training: Callable[[Model], Analysis]) -> Dependencies:
+    """Return what a model gives to a column that it makes: its place, or what it was fitted to, which `training` tells.
+
+    Adds the datasets to `leaves`.
+    """
+    if model.place is not None:
+        return _of_place(model.place, column, leaves)
+    found = training(model)
+    leaves.by_key = {**leaves.by_key, **found.leaves.by_key}
+    leaves.ids = {**leaves.ids, **found.leaves.ids}
+    return next((each.depends for each in found.columns if each.name == column), {})
+
+
+def _of_place(place: Dataset, column: str, leaves: Leaves) -> Dependencies:
+    key = f"model {place.namespace} {place.name}"
+    leaves.by_key = {**leaves.by_key, key: [place]}
+    return {Source(key, column): frozenset((_TRAINED,))}
 
 
 class Predictions:
@@ -96,39 +135,20 @@ class Predictions:
             for node in query.walk() if self._columns else ():
                 for tree in [*node.trees("projectList"), *node.attributes("output")]:
                     if (made := self._columns.get(tree.expression_id)) and tree.expression_id not in found:
-                        found[tree.expression_id] = self._source(*made, leaves)
+                        found[tree.expression_id] = source(*made, leaves, self.training)
             return found, leaves
 
-    def _source(self, model: Model, column: str, leaves: Leaves) -> Dependencies:
-        if model.place is not None:
-            key = f"model {model.place.namespace} {model.place.name}"
-            leaves.by_key[key] = [model.place]
-            return {Source(key, column): frozenset((_TRAINED,))}
-        training = self.training(model)
-        leaves.by_key |= training.leaves.by_key
-        leaves.ids |= training.leaves.ids
-        return next((each.depends for each in training.columns if each.name == column), {})
-
     def _training(self, model: Model) -> Analysis:
-        if model.jdf is None and model.place is None:
-            return Analysis(Leaves(), warnings=[NOT_FITTED_HERE])
-        if model.jdf is None:
-            leaves = Leaves()
-            made = [Column(-1, name, self._source(model, name, leaves)) for name in sorted(model.named)]
-            return Analysis(leaves, made, fields=[{"name": one.name} for one in made])
-        jqe = model.jdf.queryExecution()
+        if model.frame is None:
+            return not_fitted(model)
+        jqe = model.frame.queryExecution()
         janalyzed = jqe.analyzed()
         catalog = Catalog(jqe)
         root, why = analysis.tree_of(janalyzed, self._config)
         if root is None:
             return analysis.tables_only([janalyzed], catalog, why)
         found = analysis.analyse(janalyzed, root, catalog, self._cuts, output=False, within=self.within)
-        given = {column.name for column in found.columns}
-        used = model.named & given | (given if model.words is None else model.words & given) or given
-        depends = deps.unseen(deps.merged(column.depends for column in found.columns if column.name in used))
-        made = [Column(-1, name, depends) for name in sorted(model.named - given)]
-        found.columns, found.fields = made, [{"name": one.name} for one in made]
-        return found
+        return fitted(model, found)
 
     def _later(self, action: Callable[[], None]) -> None:
         self._waiting.append(action)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from headwater.capture.spark.analysis import UNSEEN, Analysis
 from headwater.capture.spark.commands import CREATE, Write
 from headwater.capture.spark.datasets import Dataset, Leaves, of_rdd, where_pair
-from headwater.capture.spark.reported_saves import Prepare, Saves
+from headwater.capture.spark.reported_saves import Prepare, SaveNotes
 from headwater.model import names
 
 log = logging.getLogger("headwater")
@@ -37,7 +37,7 @@ _TAKES = ("collect", "take", "toLocalIterator")
 class Reporter(Protocol):
     """The reporter of saves and reads."""
 
-    saves: Saves
+    notes: SaveNotes
 
     def took(self, jrdd: Any, started: int) -> None: ...
 
@@ -88,7 +88,7 @@ def _wrapped(name: str, original: Any, reporter_of: Callable[[Any], Reporter | N
             given = args[0] if args else kwargs.get("path", kwargs.get("conf"))
             place = given.get(_OUTPUT) or given.get("mapred.output.dir") if isinstance(given, dict) else given
             if reporter is not None and place:
-                begun = reporter.saves.begin(_prepared(self, str(place), _FORMATS[name]), f"{name} {place}")
+                begun = reporter.notes.begin(_prepared(self, str(place), _FORMATS[name]), f"{name} {place}")
         except Exception as error:  # noqa: BLE001 - capture never harms its host
             log.warning(
                 "headwater capture: a saved RDD was not captured: %s: %s", type(error).__name__, str(error)[:300]
@@ -102,7 +102,7 @@ def _wrapped(name: str, original: Any, reporter_of: Callable[[Any], Reporter | N
         finally:
             if reporter is not None and begun is not None:
                 try:
-                    reporter.saves.finish(begun, failure)
+                    reporter.notes.finish(begun, failure)
                 except Exception as error:  # noqa: BLE001 - capture never harms its host
                     log.warning(
                         "headwater capture: the end of a save was not captured: %s: %s",

@@ -15,13 +15,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from headwater.capture.spark import config as configuration
+from headwater.capture.spark import models
 from headwater.capture.spark.application import Application
 from headwater.capture.spark.config import Config
 from headwater.capture.spark.connect import requests
 from headwater.capture.spark.connect.collector import Collector
+from headwater.capture.spark.connect.models import ModelNotes, Reporter, Watching
 from headwater.capture.spark.connect.requests import Request
 from headwater.capture.spark.connect.server import NoAnswer, Server
 from headwater.capture.spark.emission import Emitter
+from headwater.capture.spark.reported_saves import SaveNotes
 from headwater.client import emitter_from_environment, stopping
 
 log = logging.getLogger("headwater")
@@ -39,6 +42,8 @@ class Attachment:
         self._config = config
         self._pid = os.getpid()
         self._queue: queue.Queue[tuple[str, Any]] = queue.Queue(config.queue)
+        self._models = ModelNotes()
+        self._notes = SaveNotes(self._wake)
         self._dropped = 0
         self._began = datetime.now(UTC)
         self._client = client
@@ -73,6 +78,24 @@ class Attachment:
         except queue.Full:
             self._dropped += 1
 
+    def watching(self, session: Any) -> Watching:
+        """Return what takes the models of a session, on the program's thread."""
+        return Watching(self._models, self._notes, lambda: self._reporter(session))
+
+    def _reporter(self, session: Any) -> Reporter:
+        if self._collector is None:
+            raise NoAnswer("the server did not answer when capture began")
+        # A model is asked for its metrics through the session that is active on the thread which asks.
+        type(session)._active_session.session = session
+        return self._collector.reporter(session.client)
+
+    def _wake(self) -> None:
+        with contextlib.suppress(queue.Full):  # reported with a later one
+            self._queue.put_nowait(("noted", None))
+
+    def is_own_thread(self) -> bool:
+        return threading.current_thread() is self._thread
+
     def _drain(self, timeout: float) -> bool:
         if os.getpid() != self._pid or not self._thread.is_alive() or threading.current_thread() is self._thread:
             return True
@@ -99,9 +122,13 @@ class Attachment:
                     return
                 kind, item = "", None
             if kind == "mark":
+                if collector is not None:
+                    collector.saves.report()
                 item.set()
             elif kind == "streams" and collector is not None:
                 collector.ask_streams()
+            elif kind == "noted" and collector is not None:
+                collector.saves.report_next()
             elif kind and collector is not None:
                 collector.take(kind, item)
             if collector is not None:
@@ -130,7 +157,7 @@ class Attachment:
         self._application = Application(
             self.emitter, self._config.namespace, name, version, details, self._config.heartbeat, self._began
         )
-        return Collector(self._application, self._config, details)
+        return Collector(self._application, self._config, details, self._models, self._notes)
 
     def _finish(self) -> None:
         """Finish when the interpreter ends, with or without `spark.stop()`."""
@@ -161,6 +188,7 @@ def attach(spark: Any, emitter: Emitter | None) -> Attachment:
         if present is not None and present.active and present._pid == os.getpid():
             return present
         requests.follow(_receiver_of, _closing)
+        models.follow_frames("remote", _watcher_of)
         made = _attached[_address(client)] = Attachment(client, configuration.from_environment(), emitter)
         return made
 
@@ -170,10 +198,24 @@ def _address(client: Any) -> str:
 
 
 def _receiver_of(client: Any) -> Any:
-    attachment = _attached.get(_address(client))
-    return (
-        attachment.receive if attachment is not None and attachment.active and attachment._pid == os.getpid() else None
-    )
+    attachment = _attachment_of(client)
+    return attachment.receive if attachment is not None and not attachment.is_own_thread() else None
+
+
+def _attachment_of(client: Any) -> Attachment | None:
+    found = _attached.get(_address(client))
+    return found if found is not None and found.active and found._pid == os.getpid() else None
+
+
+def _watcher_of(frame: Any) -> Watching | None:
+    """Return what takes the models of a DataFrame's session; without one of the program's own."""
+    if frame is not None and not models.is_remote(frame):
+        return None
+    from pyspark.sql.connect.session import SparkSession
+
+    session = frame.sparkSession if frame is not None else SparkSession.getActiveSession()
+    attachment = _attachment_of(session.client) if session is not None else None
+    return attachment.watching(session) if attachment is not None else None
 
 
 def _closing(client: Any) -> None:

@@ -19,10 +19,12 @@ from headwater.capture.spark.config import Config
 from headwater.capture.spark.connect import commands, requests
 from headwater.capture.spark.connect.commands import Effect
 from headwater.capture.spark.connect.flows import Flows
+from headwater.capture.spark.connect.models import ModelNotes, Reporter
 from headwater.capture.spark.connect.requests import Request
 from headwater.capture.spark.connect.server import NoAnswer, Server
 from headwater.capture.spark.connect.sources import Sources
 from headwater.capture.spark.datasets import Dataset, Leaves
+from headwater.capture.spark.reported_saves import SaveNotes, Saves
 from headwater.capture.spark.statistics import Metrics
 from headwater.capture.spark.streams import Streams
 from headwater.capture.spark.telling import Query, Teller
@@ -38,10 +40,19 @@ NO_VERSIONS = "the versions of some tables that were read are not known: Spark C
 class Collector:
     """The requests of all sessions with one server."""
 
-    def __init__(self, application: Application, config: Config, details: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        application: Application,
+        config: Config,
+        details: dict[str, Any],
+        models: ModelNotes | None = None,
+        notes: SaveNotes | None = None,
+    ) -> None:
         self.application = application
+        self.models = models or ModelNotes()
         self.config = config
         self.teller = Teller(application, config, details)
+        self.saves = Saves(application, self.teller, notes or SaveNotes(lambda: None))
         self.live: OrderedDict[int, Query] = OrderedDict()
         self._sessions: dict[str, Sources] = {}
         self.streams = Streams(self.teller, config.stream_seconds)
@@ -80,12 +91,22 @@ class Collector:
         """Return the names of a client's session."""
         key = str(client._session_id)
         if key not in self._sessions:
-            self._sessions[key] = Sources(Server(client), self.application.coverage)
+            self._sessions[key] = made = Sources(Server(client), self.application.coverage, self.models)
+            made.training = lambda model: commands.training(model, made)
         return self._sessions[key]
+
+    def reporter(self, client: Any) -> Reporter:
+        """Return what reports the models of a client's session."""
+        sources = self.sources(client)
+        return Reporter(lambda model: commands.training(model, sources), sources.place_of_model, self._loaded)
+
+    def _loaded(self, place: Dataset, started: int) -> None:
+        self._read_by_driver(Analysis(Leaves({"model": [place]})), started, [])
 
     def end(self) -> None:
         """End the application."""
         if not self.application.ended:
+            self.saves.report()
             self._abort_queries("the program ended before the query did")
             self.streams.end(died=self.application.died() is not None)
             self.application.end()
@@ -107,9 +128,11 @@ class Collector:
         self.application.beat()
         for query in list(self.live.values()):
             self.teller.beat(query)
+        self.saves.beat()
         self.streams.beat()
 
     def _abort_queries(self, reason: str) -> None:
+        self.saves.abort(reason)
         while self.live:
             _, query = self.live.popitem()
             self.teller.tell("ABORT", query, datetime.now(UTC), facets=emission.error(reason, ""))
@@ -123,6 +146,8 @@ class Collector:
         if found is None:
             self._say_unread(request)
             return
+        if found.write.target is not None and self.models.is_inside(found.write.target):
+            return  # a part of a model, which is reported whole
         query = self._query(request, found)
         if found.unlocated:
             self._unlocated[id(request)] = found.unlocated
@@ -151,7 +176,7 @@ class Collector:
 
     def _say_unread(self, request: Request) -> None:
         """Say that a command writes something that is not read from its message."""
-        if why := commands.unread(request.plan.command):
+        if why := commands.unread(request.plan.command, self.sources(request.client)):
             self._log(f"a command was not captured: {why}")
             self.application.coverage.miss("a command", why)
 
@@ -274,7 +299,7 @@ class Collector:
         sources = self.sources(request.client)
         if plan.WhichOneof("op_type") == "root":
             found = commands.read(plan.root, sources)
-            if found.inputs:
+            if found.inputs and not all(self.models.is_inside(one) for one in found.inputs):
                 self._read_by_driver(found, request.started, [])
         elif plan.command.WhichOneof("command_type") == "sql_command":
             given = commands.variable(plan.command.sql_command, sources)

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from headwater.capture.spark import columns as column_walk
-from headwater.capture.spark import datasets, evolution, snapshots
+from headwater.capture.spark import datasets, evolution, predictions, snapshots
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.commands import ALTER, CREATE, DROP, OVERWRITE, RENAME, TRUNCATE, Write
-from headwater.capture.spark.connect import extending, merging, statements
+from headwater.capture.spark.connect import extending, merging, models, statements
 from headwater.capture.spark.connect import scope as scopes
 from headwater.capture.spark.connect.relations import Binder
 from headwater.capture.spark.connect.scope import Bound
@@ -18,6 +18,7 @@ from headwater.capture.spark.connect.server import NoAnswer
 from headwater.capture.spark.connect.sources import GLOBAL, Located, Sources, View
 from headwater.capture.spark.datasets import Dataset, where_pair
 from headwater.capture.spark.dependencies import TooMany
+from headwater.capture.spark.predictions import Model
 from headwater.model import names
 
 _MODES = {"SAVE_MODE_OVERWRITE": OVERWRITE, "SAVE_MODE_APPEND": ""}
@@ -31,10 +32,7 @@ FUNCTION = "what a function of foreachBatch or foreach writes is not seen: Spark
 _LOCATION = re.compile(r"\blocation\s+'([^']+)'|\boptions\s*\([^)]*\bpath['`\"]?\s*=?\s*['\"]([^'\"]+)", re.IGNORECASE)
 
 
-# Commands that write, of which nothing is read: their part, and what is said.
-_UNREAD = {
-    "ml_command": ("write", "a model was saved through Spark Connect: models are not seen there"),
-}
+_UNREAD_MODEL = "a model was saved by other methods than those of pyspark.ml: its fit was not seen"
 _SCRIPT = re.compile(r"\s*begin\b(?!\s*;|\s+transaction)", re.IGNORECASE)
 _VARIABLE = re.compile(
     r"\s*set\s+var(?:iable)?\s+[^=]+=\s*\(\s*((?:select|with)\b.*)\)\s*;?\s*$", re.IGNORECASE | re.DOTALL
@@ -62,11 +60,14 @@ def effect(command: Any, sources: Sources) -> Effect | None:
     return handler(getattr(command, kind), sources) if handler is not None else None
 
 
-def unread(command: Any) -> str:
+def unread(command: Any, sources: Sources) -> str:
     """Return what is not seen of a command that has no effect here, or empty if it writes nothing."""
-    kind = str(command.WhichOneof("command_type"))
-    part, why = _UNREAD.get(kind, ("", ""))
-    return why if part and getattr(command, kind).HasField(part) else ""
+    if str(command.WhichOneof("command_type")) != "ml_command" or command.ml_command.WhichOneof("command") != "write":
+        return ""
+    written = command.ml_command.write
+    place = place_of("model", written.path, {}, sources)
+    is_seen = place is not None and sources.models.is_inside(place)
+    return "" if is_seen or not written.HasField("obj_ref") else _UNREAD_MODEL
 
 
 def analyse(binder: Binder, bound: Bound, relation: Any = None) -> Analysis:
@@ -74,7 +75,7 @@ def analyse(binder: Binder, bound: Bound, relation: Any = None) -> Analysis:
     result = Analysis(binder.leaves)
     result.fields = scopes.schema_fields(bound.attributes)
     try:
-        found = column_walk.resolve(bound.node)
+        found = column_walk.resolve(bound.node, None, binder.sources.models.predicted)
         result.columns, result.rows = found.columns, found.rows
     except (TooMany, RecursionError) as reason:
         result.warnings.append(f"column lineage left out: {reason}")
@@ -103,6 +104,15 @@ def read(relation: Any, sources: Sources) -> Analysis:
     """Return the analysis of a query whose rows go to the client."""
     binder = Binder(sources)
     return analyse(binder, binder.bind(relation))
+
+
+def training(model: Model, sources: Sources) -> Analysis:
+    """Return what a model is made of, as columns that it makes. Raises NoAnswer."""
+    if model.training is None:
+        if model.frame is None:
+            return predictions.not_fitted(model)
+        model.training = predictions.fitted(model, read(model.frame.plan(sources.server.client), sources))
+    return models.copy_training(model.training)
 
 
 def _query(relation: Any, sources: Sources) -> Analysis:

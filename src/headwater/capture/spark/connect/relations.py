@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark.connect import expressions, rewrites, shapes, statements, versions
+from headwater.capture.spark.connect import expressions, rewrites, shapes, statements, transforms, versions
 from headwater.capture.spark.connect import scope as scopes
 from headwater.capture.spark.connect.expressions import GENERATED, Named, Scope
 from headwater.capture.spark.connect.scope import Attribute, Bound, alias, attribute, literal
@@ -65,6 +65,7 @@ class Binder:
                 found = self._other(inner, relation, kind)
             if relation.HasField("common") and relation.common.plan_id is not None:
                 self.plan_ids[relation.common.plan_id] = found.attributes
+                transforms.give(self, relation.common.plan_id, found)
             return found
         finally:
             self.depth -= 1
@@ -352,24 +353,6 @@ class Binder:
         node = Node("Aggregate", {"groupingExpressions": groupings, "aggregateExpressions": trees}, [below.node])
         return Bound(node, [one for one, _ in columns])
 
-    def _unpivot(self, inner: Any, relation: Any) -> Bound:
-        below = self.bind(inner.input)
-        scope = self.scope(below)
-        ids = self.values(inner.ids, scope)
-        taken = {one.id for one, _ in ids}
-        values = (
-            self.values(inner.values.values, scope)
-            if inner.HasField("values")
-            else [(one, one.node) for one in below.attributes if one.id not in taken]
-        )
-        made = [attribute(one.name, one.kind) for one, _ in ids]
-        made += [attribute(inner.variable_column_name, "string"), attribute(inner.value_column_name)]
-        same = len({repr(one.kind) for one, _ in values}) == 1
-        sources: list[list[tuple[int, bool]]] = [[(one.id, True)] for one, _ in ids]
-        sources += [[], [(one.id, same) for one, _ in values]]
-        fields = {"output": [one.node for one in made], "headwater_made_of": sources}
-        return Bound(Node("Expand", fields, [below.node]), made)
-
     # --- two relations below
 
     def _join(self, inner: Any, relation: Any) -> Bound:
@@ -436,7 +419,8 @@ _HANDLERS: dict[str, Callable[[Binder, Any, Any], Bound]] = {
     "subquery_alias": Binder._subquery_alias,
     "to_schema": Binder._to_schema,
     "aggregate": Binder._aggregate,
-    "unpivot": Binder._unpivot,
+    "unpivot": rewrites.unpivot,
+    "ml_relation": transforms.ml,
     "fill_na": rewrites.na_fill,
     "replace": rewrites.na_replace,
     "drop_na": rewrites.na_drop,

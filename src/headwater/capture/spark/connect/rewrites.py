@@ -38,6 +38,25 @@ def na_drop(binder: Any, inner: Any, relation: Any) -> Bound:
     return Bound(Node("Filter", {"condition": [Node("AtLeastNNonNulls", {}, tested)]}, [below.node]), below.attributes)
 
 
+def unpivot(binder: Any, inner: Any, relation: Any) -> Bound:
+    below = binder.bind(inner.input)
+    scope = binder.scope(below)
+    ids = binder.values(inner.ids, scope)
+    taken = {one.id for one, _ in ids}
+    values = (
+        binder.values(inner.values.values, scope)
+        if inner.HasField("values")
+        else [(one, one.node) for one in below.attributes if one.id not in taken]
+    )
+    made = [attribute(one.name, one.kind) for one, _ in ids]
+    made += [attribute(inner.variable_column_name, "string"), attribute(inner.value_column_name)]
+    same = len({repr(one.kind) for one, _ in values}) == 1
+    sources: list[list[tuple[int, bool]]] = [[(one.id, True)] for one, _ in ids]
+    sources += [[], [(one.id, same) for one, _ in values]]
+    fields = {"output": [one.node for one in made], "headwater_made_of": sources}
+    return Bound(Node("Expand", fields, [below.node]), made)
+
+
 def map_partitions(binder: Any, inner: Any, relation: Any) -> Bound:
     below = binder.bind(inner.input)
     return cast("Bound", binder.opaque_of(below, [(one["name"], one["type"]) for one in binder.schema(relation)]))

@@ -12,13 +12,16 @@ from typing import Any
 import msgspec
 
 from headwater.capture.spark import datasets, snapshots
+from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.commands import ALTER, CREATE, DROP, OVERWRITE, RENAME, Write
+from headwater.capture.spark.connect.models import ModelNotes
 from headwater.capture.spark.connect.scope import Bound
 from headwater.capture.spark.connect.server import NoAnswer, Server, Table
 from headwater.capture.spark.connect.statements import quoted
 from headwater.capture.spark.connect.versions import TableVersions
 from headwater.capture.spark.coverage import Coverage
 from headwater.capture.spark.datasets import Dataset, Leaves, where_pair
+from headwater.capture.spark.predictions import Model, not_fitted
 from headwater.model import names
 
 _MOST_VIEWS = 5000
@@ -51,10 +54,12 @@ class Located(msgspec.Struct):
 
 
 class Sources:
-    """The names of one session. `coverage`: of the application."""
+    """The names of one session. `coverage`: of the application; `notes`: the models of its sessions; `training`: of what one was made."""
 
-    def __init__(self, server: Server, coverage: Coverage) -> None:
+    def __init__(self, server: Server, coverage: Coverage, notes: ModelNotes | None = None) -> None:
         self.server = server
+        self.models = notes or ModelNotes()
+        self.training: Callable[[Model], Analysis] = not_fitted
         self.coverage = coverage
         self.versions = TableVersions(server)
         self.database = "default"
@@ -225,6 +230,10 @@ class Sources:
         return made
 
     # --- files and other sources
+
+    def place_of_model(self, path: str) -> Dataset:
+        """Return the dataset of a folder that a model is saved to."""
+        return Dataset(*where_pair(names.from_location(self.qualified(path))), [], "model")
 
     def spelled(self, name: tuple[str, ...], text: str) -> list[str]:
         """Return a name of the column engine as Spark has it: the engine drops the format of a path."""
