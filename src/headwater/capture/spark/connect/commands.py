@@ -10,7 +10,7 @@ from headwater.capture.spark import columns as column_walk
 from headwater.capture.spark import datasets, evolution, predictions, snapshots
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.commands import ALTER, CREATE, DROP, OVERWRITE, RENAME, TRUNCATE, Write
-from headwater.capture.spark.connect import extending, merging, models, statements
+from headwater.capture.spark.connect import extending, merging, models, statements, views
 from headwater.capture.spark.connect import scope as scopes
 from headwater.capture.spark.connect.relations import Binder
 from headwater.capture.spark.connect.scope import Bound
@@ -359,7 +359,7 @@ def _flow_effect(into: Any, statement: Any, binder: Binder, sources: Sources) ->
     statements.complain(statement, binder.warn)
     bound = statements.select(flow, tables, binder.warn)
     if temporary:
-        _name_view(".".join(parts), binder, bound, sources, statement.text)
+        _name_view(views.name_of_view(statement.text, parts), binder, bound, sources, statement.text)
         return None
     found = analyse(binder, bound)
     if view:
@@ -396,10 +396,13 @@ def _location(text: str, action: str) -> str:
 
 def _change_effect(statement: Any, sources: Sources) -> Effect | None:
     for change in statement.changes:
-        parts = list(change.table)
+        parts = sources.spelled(change.table, statement.text)
         if change.action == "DROP" and sources.drop_view(parts):
             continue
         if change.temporary:
+            if change.action == "CREATE" and (relation := views.source_of_view(statement.text)) is not None:
+                binder = Binder(sources)
+                _name_view(views.name_of_view(statement.text, parts), binder, binder.bind(relation), sources)
             continue
         if "VIEW" in statement.kind:
             target = Dataset(*sources.symlink(sources.full(parts)), [], kind="VIEW")

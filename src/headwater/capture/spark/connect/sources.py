@@ -236,7 +236,9 @@ class Sources:
         return Dataset(*where_pair(names.from_location(self.qualified(path))), [], "model")
 
     def spelled(self, name: tuple[str, ...], text: str) -> list[str]:
-        """Return a name of the column engine as Spark has it: the engine drops the format of a path."""
+        """Return a name of the column engine as Spark has it: the engine drops the format of a path, and the schema of a global temporary view."""
+        if len(name) == 1 and re.search(rf"\b{GLOBAL}`?\s*\.\s*`?{re.escape(name[0])}\b", text, re.IGNORECASE):
+            return [GLOBAL, *name]
         if len(name) == 1 and "/" in name[0]:
             found = re.search(rf"(\w+)\s*\.\s*`{re.escape(name[0])}`", text)
             return [found[1] if found else "parquet", name[0]]
