@@ -99,7 +99,11 @@ def follow_frames(kind: str, watcher_of: WatcherOf) -> None:
 
 
 def is_remote(frame: Any) -> bool:
-    """Return whether a DataFrame is of Spark Connect."""
+    """Return whether a DataFrame is of Spark Connect; of None, whether `pyspark.ml` saves and loads by it: a process can have both."""
+    if frame is None:
+        from pyspark.sql import utils
+
+        return bool(utils.is_remote())
     return type(frame).__module__.startswith("pyspark.sql.connect")
 
 

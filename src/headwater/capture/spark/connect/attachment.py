@@ -209,7 +209,7 @@ def _attachment_of(client: Any) -> Attachment | None:
 
 def _watcher_of(frame: Any) -> Watching | None:
     """Return what takes the models of a DataFrame's session; without one of the program's own."""
-    if frame is not None and not models.is_remote(frame):
+    if not models.is_remote(frame):
         return None
     from pyspark.sql.connect.session import SparkSession
 
