@@ -49,6 +49,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Any
         for name in ("OPENLINEAGE_CONTEXT", "OPENLINEAGE_PARENT_ID"):
             patch.delenv(name, raising=False)
         session = SparkSession.builder.remote(address).create()
+        # One that other tests closed would stay the active one, for which pyspark.ml asks.
+        SparkSession._active_session.session = session
         found = attach(session, emitter=events)
         root = tmp_path_factory.mktemp("land")
         people = [(1, "ann", "north", 30), (2, "bob", "south", 40)]
