@@ -181,6 +181,46 @@ def test_an_ended_edge_of_a_child_hides_no_declared_one_of_its_parent(client: Cl
     assert {("dataset:file:/e", "job:test:above"), ("job:test:above", "dataset:file:/a")} <= found
 
 
+_CHILD_COLUMNS: dict[str, dict[str, Any] | None] = {
+    "none": None,
+    "of another column": {"z": [("/e", "z", "DIRECT:IDENTITY")]},
+    "of the same columns": {"x": [("/f", "y", "DIRECT:IDENTITY")]},
+    "of no input": {"x": []},
+}
+
+
+@pytest.mark.parametrize("child_columns", _CHILD_COLUMNS.values(), ids=_CHILD_COLUMNS)
+def test_a_parent_keeps_the_columns_that_it_alone_tells(
+    client: Client, send: Send, child_columns: dict[str, Any] | None
+) -> None:
+    """The job below writes the same table and does not say where `x` comes from; its parent does. Of what the child tells, the child's is the answer."""
+    out = dataset("/a", **schema("x", "z"), **columns({"x": [("/e", "y", "DIRECT:IDENTITY")]}))
+    declared = run_event(None, 1, "above", [dataset("/e", **schema("y"))], [out], at="2026-01-01T00:00:00Z")
+    del declared["run"]
+    written = "/a" if child_columns is None else dataset("/a", **schema("x", "z"), **columns(child_columns))
+    child = run_event("COMPLETE", 2, "below", ["/e"], [written], at="2026-01-02T00:00:00Z", run_facets=parent(9, "above"))  # fmt: skip
+    send(declared, child)
+    alone = child_columns is None or "x" not in child_columns
+    jobs = {"below", "above"} if alone else {"below"}
+    of_child = {(source, field, column) for column, told in (child_columns or {}).items() for source, field, _ in told}
+    expected = of_child | ({("/e", "y", "x")} if alone else set())
+    for as_of in (None, "2027-01-01T00:00:00Z"):
+        for end in ("/a", "/e"):
+            assert around(client, f"dataset:file:{end}", as_of=as_of) >= {"/a", "/e", *jobs}, (as_of, end)
+            assert "above" in jobs or "above" not in around(client, f"dataset:file:{end}", as_of=as_of)
+        answer = client.get("/api/v2/lineage", node="dataset:file:/a", columns="true", as_of=as_of).json()
+        found = {(one["source"].removeprefix("dataset:file:"), one["source_field"], one["target_field"]) for one in answer["column_edges"]}  # fmt: skip
+        assert found == expected, as_of
+    graph = client.get("/api/v1/column-lineage", nodeId="datasetField:file:/a:x").json()["graph"]
+    assert ("datasetField:file:/e:y" in {one["id"] for one in graph}) == alone
+    fields = {"from": "dataset:file:/e", "to": "dataset:file:/a", "from_field": "y", "to_field": "x"}
+    for direction in ("downstream", "upstream"):
+        ends = fields if direction == "downstream" else {"from": fields["to"], "to": fields["from"], "from_field": "x", "to_field": "y"}  # fmt: skip
+        assert (client.get("/api/v2/paths", **ends, direction=direction).json()["length"] == 2) == alone, direction
+    at_first = client.get("/api/v2/lineage", node="dataset:file:/a", columns="true", as_of="2026-01-01T12:00:00Z").json()  # fmt: skip
+    assert {(one["source_field"], one["target_field"]) for one in at_first["column_edges"]} == {("y", "x")}
+
+
 def test_runs_that_read_different_inputs_keep_their_edges(client: Client, send: Send) -> None:
     """A job that reads one region a run: each comes back, so all of them stay, and say that only some runs have them."""
     send(*(run_event("COMPLETE", n, "regions", [f"/region/{n % 3}"], ["/all"], at=f"2026-01-{n:02}T00:00:00Z") for n in range(1, 10)))  # fmt: skip

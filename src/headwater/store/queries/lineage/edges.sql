@@ -39,8 +39,7 @@ join edges e on e.dataset_id = d.dataset_id and e.job_id = d.job_id and e.direct
 left join jobs j on j.id = d.job_id
 group by c.node, d.dataset_id, d.job_id, d.direction
 having (bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)))
-  and (not bool_and(d.declared) or not child_has_edge(d.job_id, d.dataset_id, d.direction, %(as_of)s)
-  or not yields_to_children(d.job_id, d.direction, %(as_of)s))
+  and (not bool_and(d.declared) or not yields_to_children(d.job_id, d.dataset_id, d.direction, %(as_of)s))
 union all
 select m.node, x.job_id, x.direction, true, x.at, x.at, false, true, false, false
 from manual_edges((select array_agg(id) from member), null, %(as_of)s) x join member m on m.id = x.dataset_id where x.direction = %(direction)s
@@ -66,8 +65,7 @@ left join jobs j on j.id = d.job_id
 left join dataset_canonical c on c.dataset_id = d.dataset_id
 group by 1, d.dataset_id, 2, 3
 having (bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)))
-  and (not bool_and(d.declared) or not child_has_edge(d.job_id, d.dataset_id, d.direction, %(as_of)s)
-  or not yields_to_children(d.job_id, d.direction, %(as_of)s))
+  and (not bool_and(d.declared) or not yields_to_children(d.job_id, d.dataset_id, d.direction, %(as_of)s))
 union all
 select coalesce(c.canonical_id, x.dataset_id), x.job_id, x.direction, true, x.at, x.at, false, true, false, false
 from manual_edges(null, %(ids)b, %(as_of)s) x left join dataset_canonical c on c.dataset_id = x.dataset_id where x.direction = %(direction)s
@@ -79,39 +77,12 @@ select node, job_id, direction, bool_and(declared), min(first_at), max(last_at),
 from told where not exists (select from jobs o where o.id = told.job_id and o.hidden) group by 1, 2, 3 order by 1, 2
 
 -- name: live_column_sets :many
--- Sets of column edges these jobs report for these targets now; for each report and target the evidence of highest precedence. The last column: false where
--- the set only comes and goes, so that some of its sources may have ended.
-with told as (
-  select a.job_id, a.target_id, c.set_id, c.origin, c.report_id = d.report_id or c.at >= coalesce(j.settled_at, '-infinity') as fresh,
-         array_position(j.settled, c.report_id) as place, cardinality(j.settled) as settled,
-         rank() over (partition by a.job_id, c.report_id, a.target_id order by c.origin) as precedence
-  from (select distinct u.job_id, u.target_id from unnest(%(jobs)b::uuid[], %(targets)b::uuid[]) u (job_id, target_id)) a
-  left join jobs j on j.id = a.job_id
-  left join lateral (
-    select r.report_id from reports r where r.job_id = a.job_id and r.declaration order by r.first_at desc, r.report_id limit 1) d on true
-  cross join lateral (
-    select b.report_id, b.set_id, b.origin, b.at from report_columns b
-    where b.job_id = a.job_id and b.target_id = a.target_id and b.at >= coalesce(j.settled_at, '-infinity')
-    union
-    select b.report_id, b.set_id, b.origin, b.at from report_columns b
-    where b.job_id = a.job_id and b.target_id = a.target_id and b.report_id = any(j.settled || d.report_id)) c
-  where c.report_id = d.report_id or not exists (select from reports r where r.job_id = a.job_id and r.report_id = c.report_id and r.declaration)
-)
-select job_id, target_id, set_id, origin, bool_or(fresh) from told where precedence = 1 group by job_id, target_id, set_id, origin
-having bool_or(fresh) or intermittent(count(distinct place), min(place), max(place), max(settled))
+-- Sets of column edges these jobs report for these targets now. The last column: false where the set only comes and goes, so that some of its sources may have ended.
+select job_id, target_id, set_id, origin, fresh from live_column_sets(%(jobs)b, %(targets)b)
 
 -- name: past_column_sets :many
 -- Sets of column edges that these jobs had reported of these targets by a time.
-with live as (
-  select * from live_reports((select array_agg(distinct j) from unnest(%(jobs)b::uuid[]) j), %(as_of)s)
-), told as (
-  select c.job_id, c.target_id, c.set_id, c.origin, c.at >= l.since as fresh, l.place, l.settled,
-         rank() over (partition by c.job_id, c.report_id, c.target_id order by c.origin) as precedence
-  from live l join report_columns c on c.job_id = l.job_id and c.report_id = l.report_id
-  where (c.job_id, c.target_id) in (select * from unnest(%(jobs)b::uuid[], %(targets)b::uuid[]))
-)
-select job_id, target_id, set_id, origin, bool_or(fresh) from told where precedence = 1 group by job_id, target_id, set_id, origin
-having bool_or(fresh) or intermittent(count(distinct place), min(place), max(place), max(settled))
+select job_id, target_id, set_id, origin, fresh from past_column_sets(%(jobs)b, %(targets)b, %(as_of)s)
 
 -- name: column_sets :many
 -- The edges of sets.
