@@ -208,7 +208,7 @@ export const whatif = (raw: Raw) =>
     sql: text(raw.sql),
     dialect: text(raw.dialect),
   });
-export const EFFECTS = ["breaks", "changes_values", "cosmetic"] as const;
+export const EFFECTS = ["breaks", "changes_values", "may_change", "cosmetic"] as const;
 /** The review itself is behind the #. */
 export const review = (raw: Raw) => some({ effect: oneOf(raw.effect, ...EFFECTS) });
 export const privacy = (raw: Raw) => some({ tag: text(raw.tag) });

@@ -69,6 +69,7 @@ const LOOKS: Record<string, Look> = {
   changes_values: { word: "changes values", tone: "warn", shape: DIAMOND, filled: true },
   appeared: { word: "appeared", tone: "good", shape: `${SQUARE}M6 3.5v5M3.5 6h5`, filled: false },
   went: { word: "went", tone: "bad", shape: `${SQUARE}M3.5 6h5`, filled: false },
+  may_change: { word: "may change on other data", tone: "warn", shape: DIAMOND, filled: false },
   cosmetic: { word: "cosmetic", tone: "none", shape: RING, filled: false },
   ad_hoc: { word: "ad hoc", tone: "none", shape: RING, filled: false },
 };

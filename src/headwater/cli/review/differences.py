@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Final
 
 import msgspec
 
@@ -16,6 +15,7 @@ from headwater.cli.review.column_types import KnownTypes, Types
 from headwater.cli.review.edits import SHUFFLED, Edits, Effect, edit_of_seed
 from headwater.cli.review.effects import Effects
 from headwater.cli.review.enriching import KeyedTables
+from headwater.cli.review.results import BREAKS, CHANGES, COSMETIC, MAY_CHANGE, ORDER, Affected, Changed, Review
 from headwater.cli.review.rewrites import Rewrites
 from headwater.cli.review.texts import (
     breach_of_contract,
@@ -41,47 +41,6 @@ from headwater.columns.shape.counted_stars import counted_stars
 from headwater.columns.shape.row_order import depends_on_order
 from headwater.columns.shape.typed_uses import uses_by_type
 from headwater.columns.shape.words import words
-
-BREAKS, CHANGES, COSMETIC, NOTHING = "breaks", "changes_values", "cosmetic", ""
-ORDER: Final = (NOTHING, COSMETIC, CHANGES, BREAKS)
-
-
-class Changed(msgspec.Struct, frozen=True):
-    """A change of a table as ALTER would say it. `action`: as `headwater whatif` has it, or `create_table`. `column`: "" for the table."""
-
-    action: str
-    table: str
-    column: str = ""
-    to: str = ""
-    place: str = ""
-
-
-class Affected(msgspec.Struct, frozen=True):
-    """A text whose statements notice. `table`: what it makes, "" for a query. `columns`: of its result that change, none for all of it.
-    `certain`: false where a part could not be read. `path`: tables from the change to it. `edited`: the change is in this text itself.
-    `tier`: of the table, as its dbt project has it, "" for none.
-    """
-
-    place: str
-    line: int
-    table: str
-    severity: str
-    reason: str
-    columns: list[str]
-    certain: bool
-    edited: bool
-    path: list[str]
-    tier: str = ""
-
-
-class Review(msgspec.Struct, frozen=True):
-    """`severity`: the worst of all, null if nothing changes. `same`: texts that were edited and mean the same: comments, layout, case."""
-
-    severity: str | None
-    changes: list[Changed]
-    affected: list[Affected]
-    same: list[str]
-    texts: int
 
 
 def compare(
@@ -161,7 +120,7 @@ class _Comparison:
             self.schema(key, outputs.get(key), columns, new.text.place)
         own = self.edits.effect(old, new) if old is not None and differs else Effect()
         for column in self.recased.get(table_key(new.text.target or ()), {}):
-            own.columns = {**own.columns, column.lower(): ""}
+            own.put({column.lower(): ""}, sure=True)
         if old is not None and new.text.target is not None and new.text.view and not old.text.view:
             self.viewed.add(table_key(new.text.target))
         self.inline(new, own)
@@ -171,13 +130,14 @@ class _Comparison:
                 effect.add(own)
             earlier = old.statements[place] if old is not None and place < len(old.statements) else None
             if earlier is not None and not differs and shape(earlier) != shape(statement):
-                effect.columns |= dict.fromkeys(sorted(shape(earlier).keys() ^ shape(statement).keys()), "")
+                effect.put(dict.fromkeys(sorted(shape(earlier).keys() ^ shape(statement).keys()), ""), sure=True)
             if earlier is not None:
                 effect.moved = is_moved(shape(earlier), shape(statement))
             if differs and old is not None and not effect.broken:
                 breach, certain = breach_of_contract(old.text, new.text, shape(statement), own.columns)
                 effect.broken, effect.certain = breach, effect.certain and certain
-            self.note(statement, new.text.place, effect, edited=differs, is_new=old is None)
+            reshaped = earlier is not None and shape(earlier).keys() != shape(statement).keys()
+            self.note(statement, new.text.place, effect, edited=differs, is_new=old is None, reshaped=reshaped)
         if new.text.target is not None and not new.statements and differs and old is not None:
             key, (effect, reason) = table_key(new.text.target), edit_of_seed(old.text, new.text)
             if effect or old.text.columns != new.text.columns:
@@ -206,7 +166,7 @@ class _Comparison:
             if effect is own or key not in used or not effect:
                 continue
             own.whole = own.whole or effect.whole or bool(used & effect.columns.keys())
-            own.columns = own.columns | {one: effect.columns[one] for one in effect.columns if one in columns_of(new)}
+            own.put({one: effect.columns[one] for one in effect.columns if one in columns_of(new)}, sure=False)
             own.because = own.because or (key,)
 
     def schema(self, key: TableName, old: tuple[str, ...] | None, new: tuple[str, ...], place: str) -> None:
@@ -246,7 +206,7 @@ class _Comparison:
                 found.broken, found.because = f"{name(table)} {effect.broken}", key
                 found.certain = found.certain and effect.certain
             elif effect.whole and (added := self.keyed.added_columns(statement, key, text.text.text)) is not None:
-                found.columns |= dict.fromkeys(added, "")
+                found.put(dict.fromkeys(added, ""), sure=False)
             elif effect.whole or (effect.moved and self.reads_by_place(text)):
                 found.whole, found.because = True, key
                 found.certain = found.certain and effect.certain
@@ -317,7 +277,8 @@ class _Comparison:
                     found.broken, found.certain, found.because = use.reason, use.certain, key
             for column, family in (effect.columns if effect is not None else {}).items():
                 if self.returned_use(statement, key, column) is not None:
-                    found.columns[column], found.because = family, key
+                    found.put({column: family}, sure=column in effect.sure_columns if effect is not None else False)
+                    found.because = key
 
     def returned_use(self, statement: Statement, key: TableName, column: str) -> ReturnedUse | None:
         def read(text: str) -> list[Statement]:
@@ -381,7 +342,7 @@ class _Comparison:
                 if hit is None:
                     continue
                 plain = one.kinds == IDENTITY
-                found.columns[output.name.lower()] = hit if plain else ""
+                found.put({output.name.lower(): hit if plain else ""}, sure=self.surely(one))
                 if plain and self.compares_alike(one):
                     found.rescaled.add(output.name.lower())
                 found.because = found.because or table_key(one.table)
@@ -396,6 +357,11 @@ class _Comparison:
             return ""
         return effect.columns.get(one.field.split(".")[0].lower())
 
+    def surely(self, one: Input) -> bool:
+        """Return whether a value that comes from a changed column changes whatever the data are."""
+        effect = self.effect(one.table)
+        return effect is not None and one.kinds == IDENTITY and one.field.split(".")[0].lower() in effect.sure_columns
+
     def compares_alike(self, one: Input) -> bool:
         effect = self.effect(one.table)
         return effect is not None and one.field.lower() in effect.rescaled
@@ -405,7 +371,9 @@ class _Comparison:
         if family and one.kinds & ~IDENTITY and not found.broken:
             found.broken, found.certain = f"it uses {one.field}, whose type becomes {family}", False
 
-    def note(self, statement: Statement, place: str, effect: Effect, *, edited: bool, is_new: bool) -> None:
+    def note(
+        self, statement: Statement, place: str, effect: Effect, *, edited: bool, is_new: bool, reshaped: bool
+    ) -> None:
         if not effect:
             return
         targets = [table_key(flow.target) for flow in statement.flows if flow.target is not None]
@@ -419,7 +387,8 @@ class _Comparison:
         elif not (effect.whole or effect.columns):
             severity, reason = COSMETIC, "columns get a wider type" if effect.wider else SHUFFLED
         else:
-            severity = CHANGES
+            is_sure = (effect.whole and effect.sure) or effect.sure_columns or effect.moved or reshaped
+            severity = CHANGES if is_sure and effect.certain else MAY_CHANGE
             reason = "its rows may be other ones" if effect.whole else "columns hold other values"
         made = {
             table_key(flow.target) for flow in statement.flows if flow.target is not None and flow.action == "CREATE"

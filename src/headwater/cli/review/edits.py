@@ -12,6 +12,7 @@ from headwater.cli.review.column_types import KnownTypes, cast_of, is_rescaled, 
 from headwater.cli.review.enriching import KeyedTables, columns_of
 from headwater.cli.review.rewrites import Rewrites
 from headwater.cli.review.texts import changed_values, retyped_columns
+from headwater.cli.review.texts import columns_of as columns_of_text
 from headwater.columns.project import AnalysedText, Text
 from headwater.columns.result import Flow, TableName
 from headwater.columns.shape.words import SelectList, Word, cast_types, select_list, words
@@ -23,9 +24,12 @@ SHUFFLED = "its rows stand in another order"
 class Effect(msgspec.Struct):
     """The change of one table as its readers meet it. `whole`: its rows. `columns`: changed values, each with the family of its new type, or "".
     `wider`: columns that hold the same values, each with its wider type; `rescaled`: of `columns`, those that compare as before. `moved`: its columns
-    stand in another order; `shuffled`: its rows do."""
+    stand in another order; `shuffled`: its rows do. `maybe`: of `columns`, those that hold other values only if the data have a row that shows it;
+    `sure`: rows of `whole` differ whatever the data are."""
 
     whole: bool = False
+    sure: bool = False
+    maybe: set[str] = set()
     broken: str = ""
     certain: bool = True
     columns: dict[str, str] = {}
@@ -39,9 +43,22 @@ class Effect(msgspec.Struct):
         """Add the change of the table's own text."""
         if own.broken and not self.broken:
             self.broken, self.certain = own.broken, own.certain
+        sure = self.sure_columns | own.sure_columns
         self.whole, self.columns = self.whole or own.whole, own.columns | self.columns
+        self.sure, self.maybe = self.sure or own.sure, self.columns.keys() - sure
         self.shuffled, self.because = self.shuffled or own.shuffled, self.because or own.because
         self.wider, self.rescaled = own.wider | self.wider, own.rescaled | self.rescaled
+
+    @property
+    def sure_columns(self) -> set[str]:
+        """The columns that hold other values whatever the data are."""
+        return self.columns.keys() - self.maybe
+
+    def put(self, columns: dict[str, str], *, sure: bool) -> None:
+        """Add changed columns, each with the family of its new type."""
+        known = self.sure_columns
+        self.columns = self.columns | columns
+        self.maybe = self.columns.keys() - known - (columns.keys() if sure else set())
 
     def __bool__(self) -> bool:
         return bool(self.whole or self.broken or self.columns or self.wider or self.moved or self.shuffled)
@@ -58,12 +75,17 @@ class Edits:
         if refused := self._rewrites.refused(old.text, new.text):
             return Effect(whole=True, broken=f"it {refused[0]}", certain=False)
         found = _edit_of_text(old, new, self._dialect, self._types, self._keyed)
-        if not found.whole:
-            return found
-        if self._rewrites.is_reordered(old.text, new.text):
-            return Effect(shuffled=True)
-        columns = self._rewrites.changed_columns(old.text, new.text)
-        return found if columns is None else Effect(columns=dict.fromkeys(sorted(columns), ""))
+        if found.whole:
+            if self._rewrites.is_reordered(old.text, new.text):
+                return Effect(shuffled=True)
+            columns = self._rewrites.changed_columns(old.text, new.text)
+            if columns is None:
+                found.sure = self._rewrites.surely_other_rows(old.text, new.text)
+                return found
+            found = Effect(columns=dict.fromkeys(sorted(columns), ""))
+        sure = self._rewrites.surely_changed(old.text, new.text) | (columns_of_text(old) ^ columns_of_text(new))
+        found.maybe = {one for one, family in found.columns.items() if not family and one not in sure} - found.rescaled
+        return found
 
 
 def _edit_of_text(old: AnalysedText, new: AnalysedText, dialect: str, types: KnownTypes, keyed: KeyedTables) -> Effect:
@@ -99,7 +121,7 @@ def edit_of_seed(old: Text, new: Text) -> tuple[Effect, str]:
     if changed is None and not retyped and old.columns == new.columns and old.unordered == new.unordered != "":
         return Effect(shuffled=True), SHUFFLED
     if changed is None:
-        return Effect(whole=True, columns=retyped), "its rows may be other ones"
+        return Effect(whole=True, sure=True, columns=retyped), "its rows may be other ones"
     reason = "columns hold other values" if changed else "columns get another type" if retyped else RENAMED
     return Effect(columns=dict.fromkeys(sorted(changed), "") | retyped), reason
 

@@ -12,7 +12,7 @@ import msgspec
 
 from headwater.capture.dbt.tiers import tier_of_tags
 from headwater.cli import server
-from headwater.cli.review.differences import ORDER, Changed, Review
+from headwater.cli.review.results import CHANGES, MAY_CHANGE, ORDER, Changed, Review
 from headwater.errors import Ambiguous, InvalidQuestion, NotFound
 
 MOST_QUESTIONS: Final = 50
@@ -59,7 +59,7 @@ def ask_server(url: str | None, review: Review, *, with_tiers: bool = False) -> 
     tables: dict[str, str] = {}
     unknown: dict[str, None] = {}
     questions = list(dict.fromkeys(_questions(review)))
-    for table, option, value in questions[:MOST_QUESTIONS]:
+    for table, option, value, is_sure in questions[:MOST_QUESTIONS]:
         try:
             body = server.send(url, "POST", "/api/v2/whatif", {option: value})
         except (NotFound, Ambiguous, InvalidQuestion):
@@ -70,8 +70,10 @@ def ask_server(url: str | None, review: Review, *, with_tiers: bool = False) -> 
             unknown[table] = None
         for change in answer["changes"]:
             known[change["dataset"]] = table
-            tables[table] = max(tables.get(table, ""), answer["severity"] or "", key=ORDER.index)
+            worst = _weakened(answer["severity"] or "", is_sure=is_sure)
+            tables[table] = max(tables.get(table, ""), worst, key=ORDER.index)
         for party in _parties(answer):
+            party.severity = _weakened(party.severity, is_sure=is_sure)
             _merge(parties, party)
     order = {kind: place for place, kind in enumerate(("dashboard", "person", "owner", "team", "pipeline"))}
     ordered = sorted(
@@ -94,17 +96,23 @@ def put_tiers(review: Review, tiers: Mapping[str, str]) -> Review:
     return msgspec.structs.replace(review, affected=affected)
 
 
-def _questions(review: Review) -> Iterator[tuple[str, str, str]]:
-    """The table of each change, and its question: an option of what-if and its value."""
+def _weakened(severity: str, *, is_sure: bool) -> str:
+    """Return what an edit does to its readers, by what other values would do to them: no more than it does to its own table."""
+    return MAY_CHANGE if severity == CHANGES and not is_sure else severity
+
+
+def _questions(review: Review) -> Iterator[tuple[str, str, str, bool]]:
+    """The table of each change, its question (an option of what-if and its value), and whether the table surely changes."""
     for change in review.changes:
         if option := _PLAIN.get(change.action):
-            yield change.table, option, _place(change)
+            yield change.table, option, _place(change), True
     for one in review.affected:
         if one.edited and one.table:
             # Other values: of these columns, or of all rows.
             names = ", ".join(f"{_quoted(column)} = null" for column in one.columns)
             table = ".".join(map(_quoted, one.table.split(".")))
-            yield one.table, "sql", " ".join(("update", table, "set", names) if names else ("truncate", table))
+            asked = " ".join(("update", table, "set", names) if names else ("truncate", table))
+            yield one.table, "sql", asked, one.severity != MAY_CHANGE
 
 
 def _place(change: Changed) -> str:

@@ -8,14 +8,14 @@ from typing import Any, Literal, TypeVar
 import msgspec
 import yaml
 
-from headwater.cli.review.differences import ORDER, Affected, Review
+from headwater.cli.review.results import ORDER, Affected, Review
 from headwater.entities.plans.priority import tier as rank_of
 from headwater.errors import InvalidQuestion
 
 PATH = Path(".headwater/review.yaml")
-FailOn = Literal["breaks", "changes_values", "never"]
+FailOn = Literal["breaks", "changes_values", "may_change", "never"]
 _FORM = (
-    "write `fail_on: breaks`, `changes_values` or `never`, and below `rules:` a list of `match` (a list of patterns) or `tier`, "
+    "write `fail_on: breaks`, `changes_values`, `may_change` or `never`, and below `rules:` a list of `match` (a list of patterns) or `tier`, "
     "each with `fail_on`"
 )
 _Read = TypeVar("_Read")

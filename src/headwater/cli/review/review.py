@@ -12,10 +12,15 @@ from headwater.cli import output
 
 if TYPE_CHECKING:
     from headwater.cli.review.broken_policies import BrokenPolicy, Policies
-    from headwater.cli.review.differences import Review
     from headwater.cli.review.noticed import Noticed
+    from headwater.cli.review.results import Review
 
-_STYLES = {"breaks": "bold red", "changes values": "yellow", "cosmetic": "dim"}
+_STYLES = {
+    "breaks": "bold red",
+    "changes values": "yellow",
+    "may change on other data": "dim yellow",
+    "cosmetic": "dim",
+}
 _FAILS = 3
 
 
@@ -120,13 +125,14 @@ def review(
 
 def _print(found: Review, problems: list[str], parties: Noticed | None, broken: list[BrokenPolicy]) -> None:
     from headwater.cli.review import written
+    from headwater.cli.review.results import WORDS
 
     if found.affected:
         with_tiers = any(one.tier for one in found.affected)
         rows = [
             (
                 f"{one.place}:{one.line}",
-                one.severity.replace("_", " "),
+                WORDS[one.severity],
                 *((one.tier,) if with_tiers else ()),
                 one.reason if one.certain else f"perhaps: {one.reason}",
                 ", ".join(one.columns),
@@ -139,7 +145,7 @@ def _print(found: Review, problems: list[str], parties: Noticed | None, broken: 
         output.line()
     if parties is not None and parties.parties:
         told = [
-            (one.kind, one.name, one.severity.replace("_", " "), str(one.runs or ""), output.moment(one.last_at))
+            (one.kind, one.name, WORDS[one.severity], str(one.runs or ""), output.moment(one.last_at))
             for one in parties.parties
         ]
         output.table(("who", "name", "effect", "runs", "last (UTC)"), told, styles={2: _STYLES})
@@ -183,7 +189,7 @@ def _earlier(path: Path) -> tuple[Review, list[str], list[BrokenPolicy]]:
     import msgspec
 
     from headwater.cli.review.broken_policies import BrokenPolicy
-    from headwater.cli.review.differences import Review
+    from headwater.cli.review.results import Review
     from headwater.errors import InvalidQuestion
 
     try:

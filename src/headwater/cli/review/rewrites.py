@@ -9,6 +9,7 @@ from headwater.columns.project import AnalysedText, Text
 from headwater.columns.result import TableName
 from headwater.columns.shape.grouping import refused_groups
 from headwater.columns.shape.same_result import changed_columns, is_reordered, written_result
+from headwater.columns.shape.sure_change import surely_changed, surely_other_rows
 from headwater.columns.shape.words import words
 from headwater.columns.shape.writing import WrittenQuery
 
@@ -18,6 +19,7 @@ class Rewrites:
 
     def __init__(self, old: Mapping[str, AnalysedText], new: Mapping[str, AnalysedText], dialect: str) -> None:
         self._dialect = dialect
+        self._made = {table_key(one.text.target)[-1] for one in (*old.values(), *new.values()) if one.text.target}
         self._old, self._new = _models(old, new, dialect), _models(new, old, dialect)
 
     def is_same_result(self, old: Text, new: Text) -> bool:
@@ -42,6 +44,16 @@ class Rewrites:
         pairs = self._pairs(old, new) if old.view == new.view else None
         found = [changed_columns(*pair) for pair in pairs] if pairs else [None]
         return None if None in found else frozenset(name.lower() for one in found for name in one or ())
+
+    def surely_changed(self, old: Text, new: Text) -> frozenset[str]:
+        """Return the columns, in lower case, of the same rows that hold other values whatever the data are, save by chance."""
+        pairs = (self._pairs(old, new) if old.view == new.view else None) or []
+        return frozenset(name.lower() for pair in pairs for name in surely_changed(*pair))
+
+    def surely_other_rows(self, old: Text, new: Text) -> bool:
+        """Return whether the rows are other ones whatever the data are, save by chance."""
+        pairs = (self._pairs(old, new) if old.view == new.view else None) or []
+        return any(surely_other_rows(*pair, lambda name: name.lower() not in self._made) for pair in pairs)
 
     def _holds(self, old: Text, new: Text, test: Callable[[WrittenQuery, WrittenQuery], bool]) -> bool:
         pairs = self._pairs(old, new)

@@ -17,7 +17,8 @@ import msgspec
 from headwater.capture.dbt.files import PROJECT
 from headwater.cli.review.broken_policies import BrokenPolicy, Policies, broken_policies
 from headwater.cli.review.column_types import Types
-from headwater.cli.review.differences import Review, compare
+from headwater.cli.review.differences import compare
+from headwater.cli.review.results import Review
 from headwater.cli.sql.reading import Options, Reading
 from headwater.cli.sql.statements import name
 from headwater.columns.catalog import table_key

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from headwater.cli.review.broken_policies import BrokenPolicy
-from headwater.cli.review.differences import Affected, Review
 from headwater.cli.review.noticed import Noticed
+from headwater.cli.review.results import BREAKS, CHANGES, COSMETIC, MAY_CHANGE, WORDS, Affected, Review
 
 MARK = "<!-- headwater review -->"
 """The first line of the comment, by which the next review finds it."""
 _MOST_ROWS = 50
-_WORDS = {"breaks": "breaks", "changes_values": "changes values", "cosmetic": "cosmetic"}
 _CODE_ENDS = re.compile(r"[`|\r\n]")
-_LEVELS = {"breaks": "error", "changes_values": "warning", "cosmetic": "note"}
+_LEVELS = {BREAKS: "error", CHANGES: "warning", MAY_CHANGE: "note", COSMETIC: "note"}
 
 
 def summary(review: Review) -> str:
@@ -26,10 +26,11 @@ def summary(review: Review) -> str:
             if review.same
             else "Nothing changes."
         )
-    breaks = sum(one.severity == "breaks" for one in review.affected)
-    return (
-        f"{breaks:,} would break, {len(review.affected) - breaks:,} would hold other values, of {review.texts:,} texts."
-    )
+    counts = Counter(one.severity for one in review.affected)
+    parts = [f"{counts[BREAKS]:,} would break", f"{counts[CHANGES]:,} would hold other values"]
+    parts += [f"{counts[MAY_CHANGE]:,} may on other data"] if counts[MAY_CHANGE] else []
+    parts += [f"{counts[COSMETIC]:,} cosmetic"] if counts[COSMETIC] else []
+    return f"{', '.join(parts)}, of {review.texts:,} texts."
 
 
 def markdown(
@@ -77,7 +78,7 @@ def _noticed(noticed: Noticed) -> list[str]:
             last = (one.last_at or "")[:10]
             because = ", ".join(map(_code, one.because[:3])) + (" …" if len(one.because) > 3 else "")
             lines.append(
-                f"| {one.kind} {_plain(one.name)} | {_WORDS[one.severity]} | {because} | {one.runs or ''} | {last} |"
+                f"| {one.kind} {_plain(one.name)} | {WORDS[one.severity]} | {because} | {one.runs or ''} | {last} |"
             )
         if len(noticed.parties) > _MOST_ROWS:
             lines.append(f"\n{len(noticed.parties) - _MOST_ROWS} more are in the JSON answer.")
@@ -96,7 +97,7 @@ def _noticed(noticed: Noticed) -> list[str]:
 
 
 def _row(one: Affected) -> str:
-    effect = _WORDS[one.severity] + ("" if one.certain else ", perhaps")
+    effect = WORDS[one.severity] + ("" if one.certain else ", perhaps")
     columns = f": {', '.join(one.columns)}" if one.columns else ""
     cells = (
         effect,
@@ -140,7 +141,7 @@ def sarif(review: Review) -> dict[str, Any]:
         }
         for one in review.affected
     ]
-    rules = [{"id": severity, "shortDescription": {"text": words}} for severity, words in _WORDS.items()]
+    rules = [{"id": severity, "shortDescription": {"text": words}} for severity, words in WORDS.items()]
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",

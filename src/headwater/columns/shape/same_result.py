@@ -7,6 +7,7 @@ and what has no order (conditions, GROUP BY, both sides of `=`) gets one. Doubt 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -32,8 +33,14 @@ def written_result(text: str, dialect: str, models: Mapping[TableName, str] = {}
     """
     try:
         queries = {key: found for key, one in models.items() if (found := _parse(one, dialect)) is not None}
-        tree = _parse(text, dialect)
-        return _written(tree, dialect, queries) if tree is not None else None
+        made, tree = _split_create(_parsed(text, dialect), dialect)
+        if tree is None:
+            return None
+        query = _written(tree, dialect, queries)
+        if made is None:
+            return query
+        arms = (msgspec.structs.replace(arm, rest=(made, arm.rest)) for arm in query.arms)
+        return msgspec.structs.replace(query, arms=tuple(arms))
     except (SqlglotError, RecursionError, Doubtful):
         return None
 
@@ -106,15 +113,33 @@ def _written(tree: exp.Query, dialect: str, models: Mapping[TableName, exp.Query
     return Writing(dialect).query(tree)
 
 
-def _parse(text: str, dialect: str) -> exp.Query | None:
+def _parsed(text: str, dialect: str) -> Any:
     if "{%" in text or "{{" in text or "{#" in text:
         return None
     trees = [one for one in engine(rules(dialect).parser).parse(text) if one is not None]
-    if len(trees) != 1 or not isinstance(trees[0], exp.Query) or trees[0].find(exp.DML, exp.Into, exp.Lock):
+    return trees[0] if len(trees) == 1 else None
+
+
+def _split_create(tree: Any, dialect: str) -> tuple[Any, exp.Query | None]:
+    """Return what a CREATE … AS says beside its query, written, and its query; None and the tree where it is a query alone."""
+    if not isinstance(tree, exp.Create):
+        return None, _query(tree)
+    query = tree.args.get("expression")
+    if isinstance(tree.this, exp.Schema) or tree.args.get("with_") or not isinstance(query, exp.Query):
+        return None, None
+    return Writing(dialect).plain(tree, ("expression",)), _query(query.unnest())
+
+
+def _parse(text: str, dialect: str) -> exp.Query | None:
+    return _query(_parsed(text, dialect))
+
+
+def _query(tree: Any) -> exp.Query | None:
+    if not isinstance(tree, exp.Query) or tree.find(exp.DML, exp.Into, exp.Lock):
         return None
-    if any(one.args.get("recursive") for one in trees[0].find_all(exp.With)):
+    if any(one.args.get("recursive") for one in tree.find_all(exp.With)):
         return None
-    return trees[0]
+    return tree
 
 
 def _put_in(tree: exp.Query, models: Mapping[TableName, exp.Query]) -> None:

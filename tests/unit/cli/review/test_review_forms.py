@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from headwater.capture.dbt.seeds import read_types
-from headwater.cli.review.differences import Affected
+from headwater.cli.review.results import Affected
 from headwater.cli.review.sides import compare_with
 from headwater.cli.review.texts import breach_of_contract
 from headwater.cli.sql.reading import Options

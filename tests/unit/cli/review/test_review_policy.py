@@ -187,3 +187,27 @@ def test_an_empty_file_is_the_default(tmp_path: Path) -> None:
     path = tmp_path / "review.yaml"
     path.write_text("# later\n")
     assert read_policy(path) == Policy()
+
+
+@pytest.mark.parametrize(
+    ("query", "policy", "count"),
+    [
+        ("select id, amount from raw.orders where id > 1", "fail_on: changes_values\n", 0),
+        ("select id, amount from raw.orders where id > 1", "fail_on: may_change\n", 4),
+        ("select id, amount * 2 as amount from raw.orders", "fail_on: changes_values\n", 3),
+        ("select id, amount * 2 as amount from raw.orders", "fail_on: may_change\n", 4),
+    ],
+)
+def test_the_policy_tells_what_surely_changes_from_what_may(project: Path, query: str, policy: str, count: int) -> None:
+    # `totals` sums what changes: on other data the sum may stay.
+    (project / "dbt/models/orders.sql").write_text(query + "\n")
+    assert fails(policy)[0] == count
+    done = CliRunner().invoke(
+        program, ["review", "dbt", "--base", "../base", "--sarif", "a.sarif", "--markdown", "a.md"]
+    )
+    levels = [(one["ruleId"], one["level"]) for one in json.loads(Path("a.sarif").read_text())["runs"][0]["results"]]
+    may = 4 if "where" in query else 1
+    assert levels.count(("may_change", "note")) == may
+    assert levels.count(("changes_values", "warning")) == 4 - may
+    assert Path("a.md").read_text().count("| may change on other data |") == may
+    assert f"0 would break, {4 - may} would hold other values, {may} may on other data" in done.stdout

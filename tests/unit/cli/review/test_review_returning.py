@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from headwater.cli.review.differences import Affected
+from headwater.cli.review.results import Affected
 from headwater.cli.review.sides import compare_with
 from headwater.cli.sql.reading import Options
 

@@ -12,7 +12,7 @@ import {
   summaryOf,
 } from "./review.ts";
 import { Section } from "../../parts/page.tsx";
-import { State } from "../../parts/state.tsx";
+import { lookOf, State } from "../../parts/state.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
 
@@ -174,7 +174,7 @@ export function ReviewComment({ review, effect }: Props) {
                 activeOptions={{ exact: true }}
                 aria-current={one === effect ? "page" : undefined}
               >
-                {one?.replaceAll("_", " ") ?? "all"}{" "}
+                {one === undefined ? "all" : lookOf(one).word}{" "}
                 {count(one === undefined ? affected.length : affected.filter((row) => row.severity === one).length)}
               </Link>
             ))}

@@ -56,6 +56,10 @@ test("what an earlier review does not have is empty", () => {
 
 test("its words", () => {
   expect(summaryOf(REVIEW)).toBe("1 would break, 0 would hold other values, of 9 texts.");
+  const may = { ...REVIEW.affected[0]!, severity: "may_change" as const };
+  expect(summaryOf({ ...REVIEW, affected: [...REVIEW.affected, may] })).toBe(
+    "1 would break, 0 would hold other values, 1 may on other data, of 9 texts.",
+  );
   expect(summaryOf({ ...REVIEW, texts: 1234 })).toContain("of 1,234 texts");
   expect(summaryOf({ ...REVIEW, severity: null, affected: [], same: ["a"] })).toContain("comments or layout only");
   expect(changeOf(REVIEW.changes[0]!)).toBe("rename column shop.orders.amount to värde");

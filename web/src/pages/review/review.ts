@@ -115,8 +115,11 @@ export function summaryOf({ severity, same, texts, affected }: Review): string {
     return same.length > 0
       ? `Nothing changes in ${count(same.length)} edited texts of ${count(texts)}: comments or layout only.`
       : "Nothing changes.";
-  const breaks = affected.filter((one) => one.severity === "breaks").length;
-  return `${count(breaks)} would break, ${count(affected.length - breaks)} would hold other values, of ${count(texts)} texts.`;
+  const of = (effect: Effect) => affected.filter((one) => one.severity === effect).length;
+  const parts = [`${count(of("breaks"))} would break`, `${count(of("changes_values"))} would hold other values`];
+  if (of("may_change") > 0) parts.push(`${count(of("may_change"))} may on other data`);
+  if (of("cosmetic") > 0) parts.push(`${count(of("cosmetic"))} cosmetic`);
+  return `${parts.join(", ")}, of ${count(texts)} texts.`;
 }
 
 export const changeOf = ({ action, table, column, to }: Changed): string =>
