@@ -263,7 +263,10 @@ _USES = (
     (kinds.IDENTITY, kinds.AS_IS),
     (kinds.TRANSFORMATION, kinds.TRANSFORMED),
     (kinds.AGGREGATION, kinds.AGGREGATED),
-    *((bit, bit) for bit in (kinds.JOIN, kinds.FILTER, kinds.GROUP_BY, kinds.SORT, kinds.WINDOW, kinds.CONDITIONAL)),
+    *(
+        (bit, bit)
+        for bit in (kinds.JOIN, kinds.FILTER, kinds.GROUP_BY, kinds.SORT, kinds.WINDOW, kinds.CONDITIONAL, kinds.UNSEEN)
+    ),
 )
 
 

@@ -2,15 +2,17 @@
 
 The bits are OpenLineage's transformation subtypes. A direct kind grows along a path (IDENTITY < TRANSFORMATION < AGGREGATION); an indirect kind
 stays what it is unless the whole value is used to decide about rows. Masking once is masking for good, so every kind has a masked twin.
+UNSEEN is added to the direct kind of what a program is given whose inside is not seen (`TRANSFORM … USING`).
 The rules are those of `headwater.capture.spark.dependencies`: what SQL says and what Spark did must give the same edges.
 """
 
-from headwater.model.lineage import Transformation
+from headwater.model.lineage import UNSEEN_INSIDE, Transformation
 
 IDENTITY, TRANSFORMATION, AGGREGATION = 1, 2, 4
 JOIN, FILTER, GROUP_BY, SORT, WINDOW, CONDITIONAL = 8, 16, 32, 64, 128, 256
+UNSEEN = 512
 DIRECT = IDENTITY | TRANSFORMATION | AGGREGATION
-_SHIFT = 9
+_SHIFT = 10
 _ALL = (1 << _SHIFT) - 1
 MASKED = _SHIFT
 """Kind `k` masked is `k << MASKED`."""
@@ -31,8 +33,8 @@ _NAME = dict(_NAMES)
 AS_IS, TRANSFORMED, AGGREGATED, BRANCHED = 0, 1, 2, 3
 # Uses that decide about rows, named by the bit they leave, follow.
 Use = int
-"""AS_IS, TRANSFORMED, AGGREGATED, BRANCHED (a CASE's condition: direct kinds become CONDITIONAL, indirect ones stay), or a bit from JOIN on
-(everything becomes that bit)."""
+"""AS_IS, TRANSFORMED, AGGREGATED, BRANCHED (a CASE's condition: direct kinds become CONDITIONAL, indirect ones stay), UNSEEN (by code whose inside
+is not seen), or a bit from JOIN on (everything becomes that bit)."""
 MASKING_USE = 1024
 """Added to a use: the value comes out masked."""
 
@@ -40,11 +42,12 @@ MASKING_USE = 1024
 def _step(bits: int, use: Use) -> int:
     if use == AS_IS:
         return bits
-    indirect = bits & ~DIRECT
-    if use == TRANSFORMED:
-        return indirect | (bits & AGGREGATION) | (TRANSFORMATION if bits & (IDENTITY | TRANSFORMATION) else 0)
+    indirect, unseen = bits & ~(DIRECT | UNSEEN), bits & UNSEEN
+    if use in {TRANSFORMED, UNSEEN}:
+        unseen |= UNSEEN if use == UNSEEN and bits & DIRECT else 0
+        return indirect | unseen | (bits & AGGREGATION) | (TRANSFORMATION if bits & (IDENTITY | TRANSFORMATION) else 0)
     if use == AGGREGATED:
-        return indirect | (AGGREGATION if bits & DIRECT else 0)
+        return indirect | unseen | (AGGREGATION if bits & DIRECT else 0)
     if use == BRANCHED:
         return indirect | (CONDITIONAL if bits & DIRECT else 0)
     return use if bits else 0
@@ -52,7 +55,7 @@ def _step(bits: int, use: Use) -> int:
 
 STEPS: dict[Use, tuple[int, ...]] = {
     use: tuple(_step(bits, use) for bits in range(_ALL + 1))
-    for use in (AS_IS, TRANSFORMED, AGGREGATED, BRANCHED, JOIN, FILTER, GROUP_BY, SORT, WINDOW, CONDITIONAL)
+    for use in (AS_IS, TRANSFORMED, AGGREGATED, BRANCHED, JOIN, FILTER, GROUP_BY, SORT, WINDOW, CONDITIONAL, UNSEEN)
 }
 """`STEPS[use][bits]` for unmasked bits."""
 
@@ -70,7 +73,8 @@ def transformations(bits: int) -> tuple[Transformation, ...]:
     found: list[Transformation] = []
     for kind in (AGGREGATION, TRANSFORMATION, IDENTITY):
         if bits & (kind | kind << _SHIFT):
-            found.append(Transformation("DIRECT", _NAME[kind], bool(bits & kind << _SHIFT), None))
+            unseen = UNSEEN_INSIDE if bits & (UNSEEN | UNSEEN << _SHIFT) else None
+            found.append(Transformation("DIRECT", _NAME[kind], bool(bits & kind << _SHIFT), unseen))
             break
     for kind, name in _NAMES[3:]:
         if bits & kind:

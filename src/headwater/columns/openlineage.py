@@ -209,7 +209,14 @@ def _input_fields(inputs: list[Input], sources: _Sources) -> list[dict[str, Any]
                     "type": kind.type,
                     "subtype": kind.subtype,
                     "description": ", ".join(
-                        filter(None, (f"from {one.path} in it" if one.path else "", sources.between.get(dataset, "")))
+                        filter(
+                            None,
+                            (
+                                kind.description,
+                                f"from {one.path} in it" if one.path else "",
+                                sources.between.get(dataset, ""),
+                            ),
+                        )
                     ),
                     "masking": kind.masking,
                 }

@@ -18,6 +18,10 @@ class Origin(enum.IntEnum):
     MANUAL = 4
 
 
+UNSEEN_INSIDE = "all columns that the function is given: its inside is not seen"
+"""The description of what a program makes whose inside is not seen: any of the columns that it is given may feed its value, and none need."""
+
+
 class Transformation(msgspec.Struct, frozen=True, order=True):
     """OpenLineage's transformation: type DIRECT or INDIRECT, subtype, whether the value is masked, and a description."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyspark
 import pytest
 
-from headwater.capture.spark.emission import UNSEEN
+from headwater.model.lineage import UNSEEN_INSIDE
 
 CASES = Path(__file__).parents[2] / "cases" / "spark"
 
@@ -120,7 +120,7 @@ def field(item: dict[str, Any]) -> str:
     hows = [
         how["subtype"]
         + (" masking" if how.get("masking") else "")
-        + (" unseen" if how.get("description") == UNSEEN else "")
+        + (" unseen" if how.get("description") == UNSEEN_INSIDE else "")
         for how in item.get("transformations", [])
     ]
     return " ".join([column, *hows])

@@ -102,6 +102,8 @@ def place(remote: Any, watched: Any, tmp_path_factory: pytest.TempPathFactory) -
 
 # Those that the suite takes too: each kind of relation, statement and end.
 _TAKEN = (
+    "columns_added",
+    "dataframe_subqueries",
     "driver_reads",
     "dropped_tables",
     "failed",
@@ -109,9 +111,13 @@ _TAKEN = (
     "formats",
     "insert_into",
     "join_using",
+    "script_transform",
     "stream_to_files",
     "structs",
+    "struct_fields_dropped",
     "temp_view",
+    "time_windows",
+    "time_windows_in_sql",
     "udf",
     "views_of_files",
     "window",

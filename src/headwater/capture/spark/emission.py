@@ -19,10 +19,10 @@ from headwater.capture.spark.dependencies import Dependencies
 from headwater.capture.spark.expressions import WRITTEN
 from headwater.capture.spark.statistics import Metrics, Scan, Statistics
 from headwater.client import context, event
+from headwater.model.lineage import UNSEEN_INSIDE
 
 # The description of a transformation by a pandas function, a typed map or a script.
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
-UNSEEN = "all columns that the function is given: its inside is not seen"
 Facets = dict[str, Any]
 Offset = dict[str, Any]
 """`{"partition", "offset"[, "topic"]}`: how far a stream is in one partition."""
@@ -215,7 +215,7 @@ def _input_fields(depends: Dependencies, leaves: Leaves) -> list[dict[str, Any]]
 
 
 def _transformation(how: deps.How) -> dict[str, Any]:
-    said = {"description": UNSEEN} if how.unseen else {}
+    said = {"description": UNSEEN_INSIDE} if how.unseen else {}
     return {"type": "DIRECT" if how.direct else "INDIRECT", "subtype": how.subtype, "masking": how.masking, **said}
 
 

@@ -291,7 +291,13 @@ def _transformations(bits: int) -> list[dict[str, Any]]:
     from headwater.columns import kinds
 
     return [
-        {"type": kind.type, "subtype": kind.subtype, "masking": kind.masking} for kind in kinds.transformations(bits)
+        {
+            "type": kind.type,
+            "subtype": kind.subtype,
+            "masking": kind.masking,
+            **({"description": kind.description} if kind.description else {}),
+        }
+        for kind in kinds.transformations(bits)
     ]
 
 

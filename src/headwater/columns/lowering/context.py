@@ -30,6 +30,8 @@ class Context:
         self.spelling: dict[str, str] = {}
         self.warnings: list[str] = []
         self.windows: dict[str, Any] = {}
+        self.timed: list[form.Expression] = []
+        """Conditions on the rows of a SELECT whose expressions make windows of time (Spark)."""
         self.system = ""
         """The first part of the name of every table, when the statement runs in another system."""
         self.common: frozenset[str] = frozenset()

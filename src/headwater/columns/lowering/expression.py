@@ -12,11 +12,13 @@ from typing import Any
 from sqlglot import exp
 
 from headwater.columns import form
+from headwater.columns.dialect import HIVES
 from headwater.columns.kinds import (
     AGGREGATED,
     AS_IS,
     BRANCHED,
     CONDITIONAL,
+    FILTER,
     MASKING_USE,
     SORT,
     TRANSFORMED,
@@ -33,9 +35,12 @@ from headwater.columns.lowering.functions import (
     MASKING_NAMES,
     MASKING_PREFIXES,
     NOTHING_NAMES,
+    is_aggregate_any,
     is_date_part,
 )
 from headwater.columns.lowering.grammar import NOTHING, STEPS, UNREAD
+from headwater.columns.lowering.time_window import NAMES as TIME_WINDOWS
+from headwater.columns.lowering.time_window import times_of
 from headwater.columns.lowering.walk import Handler, Node, Stack, below_use, children, push
 
 
@@ -275,7 +280,7 @@ def _any(context: Context, node: Any, use: int, stack: Stack, result: form.Expre
     if isinstance(inner, exp.Query):
         result.subqueries.append((context.query(inner), below_use(use, TRANSFORMED), form.MEMBERS))
     else:
-        push(stack, inner, below_use(use, TRANSFORMED))
+        push(stack, inner, below_use(use, AGGREGATED if is_aggregate_any(node) else TRANSFORMED))
 
 
 def _array(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
@@ -331,6 +336,10 @@ def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form
         push(stack, arguments[:-1:2], below_use(use, BRANCHED))
         push(stack, [*arguments[1:-1:2], *arguments[-1:]], below_use(use, TRANSFORMED))
         return
+    if name in TIME_WINDOWS and context.rule.parser in HIVES and arguments:
+        context.timed += [lower(context, one, FILTER) for one in times_of(node)]
+        if name == "window":  # Where it begins is found by a condition.
+            push(stack, arguments[:1], below_use(use, BRANCHED))
     step = AGGREGATED if name in AGGREGATE_NAMES else TRANSFORMED
     below = below_use(use, step)
     if name in MASKING_NAMES or name.startswith(MASKING_PREFIXES):

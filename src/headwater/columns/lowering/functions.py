@@ -13,7 +13,12 @@ AGGREGATE_NAMES = frozenset(
         "approx_count_distinct stddev variance bool_and bool_or every some bit_and bit_or json_agg jsonb_agg "
         "json_object_agg xmlagg max_by min_by percentile percentile_approx quantile wm_concat hll_count_distinct "
         "approx_top_count count_distinct sum_distinct sumif avgif uniq uniqexact grouparray latest_by earliest_by "
-        "arg_max arg_min argmax argmin arg_max_null arg_min_null"
+        "arg_max arg_min argmax argmin arg_max_null arg_min_null "
+        # Spark's further ones
+        "bitmap_and_agg collect_union count_min_sketch histogram_numeric hll_sketch_agg hll_union_agg kll_merge_agg_bigint "
+        "kll_merge_agg_double kll_merge_agg_float kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float mean measure "
+        "product std theta_intersection_agg theta_sketch_agg theta_union_agg try_avg try_sum tuple_intersection_agg_double "
+        "tuple_intersection_agg_integer tuple_sketch_agg_double tuple_sketch_agg_integer tuple_union_agg_double tuple_union_agg_integer"
     ).split()
 )
 CHOOSING_NAMES = frozenset(
@@ -33,6 +38,14 @@ CURSOR_ATTRIBUTES = frozenset({"ROWCOUNT", "FOUND", "NOTFOUND", "ISOPEN", "BULK_
 """PL/SQL's attributes of the last statement or of a cursor."""
 XML_METHODS = frozenset({"value", "query", "exist", "modify", "nodes"})
 """T-SQL's methods of an XML column: `c.value(…)` is no function of a schema c."""
+
+
+def is_aggregate_any(node: Any) -> bool:
+    """Return whether `any(x)` is Spark's aggregate, and not the right side of a comparison."""
+    if not isinstance(node, exp.Any) or isinstance(node.this.unnest(), (exp.Query, exp.Tuple)):
+        return False
+    around = node.parent
+    return not (isinstance(around, exp.Predicate) and around.args.get("expression") is node)
 
 
 def is_date_part(node: Any) -> bool:

@@ -9,14 +9,15 @@ from typing import Any
 from sqlglot import exp
 
 from headwater.columns import form
-from headwater.columns.kinds import AS_IS, FILTER, GROUP_BY, JOIN, SORT, TRANSFORMED
+from headwater.columns.kinds import AGGREGATED, AS_IS, FILTER, GROUP_BY, JOIN, MASKING_USE, SORT, TRANSFORMED, UNSEEN
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.expression import lower
 from headwater.columns.lowering.fields import lower_value, spread
-from headwater.columns.lowering.functions import AGGREGATE_NAMES
+from headwater.columns.lowering.functions import AGGREGATE_NAMES, is_aggregate_any
 from headwater.columns.lowering.source import everything, is_pivot, item, join, joined, sources
 from headwater.columns.lowering.star import column_named, listed, matching_star, starred
 from headwater.columns.lowering.table_function import stacked
+from headwater.columns.lowering.time_window import spelled_out
 from headwater.columns.lowering.walk import children
 
 _RECURSIVE_WITHOUT_A_WORD = frozenset({"tsql", "oracle", "snowflake", "teradata"})
@@ -117,7 +118,9 @@ def _is_bare(node: Any) -> bool:
 
 
 def _select(context: Context, node: Any) -> form.Select:
+    node = spelled_out(context, node)
     args = node.args
+    timed, context.timed = context.timed, []
     own = ctes(context, node)
     windows = context.windows
     named = args.get("windows")
@@ -171,7 +174,8 @@ def _select(context: Context, node: Any) -> form.Select:
             result.distinct = True
         else:
             result.distinct_on = _keys(context, [on], GROUP_BY)
-    context.windows = windows
+    result.where += context.timed
+    context.windows, context.timed = windows, timed
     return result
 
 
@@ -200,8 +204,10 @@ def _has_aggregate(node: Any) -> bool:
             waiting += [child for child in children(one) if child is not one.this]
             waiting += children(function)
             continue
-        if isinstance(one, exp.AggFunc) or (
-            isinstance(one, exp.Anonymous) and str(one.this).lower().rsplit(".", 1)[-1] in AGGREGATE_NAMES
+        if (
+            isinstance(one, exp.AggFunc)
+            or is_aggregate_any(one)
+            or (isinstance(one, exp.Anonymous) and str(one.this).lower().rsplit(".", 1)[-1] in AGGREGATE_NAMES)
         ):
             return True
         waiting += children(one)
@@ -249,7 +255,7 @@ def projections(
             value = lower(context, node)
             result += [form.Projection(name, value) for name in ("pos", "col")]
         elif kind is exp.QueryTransform:
-            values = [lower(context, one, TRANSFORMED) for one in node.expressions]
+            values = [_hidden(lower(context, one, TRANSFORMED)) for one in node.expressions]
             schema = node.args.get("schema")
             listed = schema.expressions if schema is not None else []
             named = [one.this if isinstance(one, exp.ColumnDef) else one for one in listed]
@@ -270,6 +276,20 @@ def projections(
             )  # A literal is no alias that others could name.
             result.append(form.Projection(name, lower_value(context, node)))
     return result
+
+
+def _hidden(value: form.Expression) -> form.Expression:
+    """Return what a program makes of a value, whose inside is not seen."""
+
+    def use(one: int) -> int:
+        low = one & (MASKING_USE - 1)
+        return one - low + UNSEEN if low in {TRANSFORMED, AGGREGATED} else one
+
+    return form.Expression(
+        [(name, use(one), path) for name, one, path in value.references],
+        [(query, use(one), standing) for query, one, standing in value.subqueries],
+        tuple((inner, path, use(one)) for inner, path, one in value.taken),
+    )
 
 
 _ROW_MAKERS = frozenset(

@@ -4,6 +4,7 @@ from typing import Any
 
 from sqlglot.tokenizer_core import TokenType
 
+from headwater.columns.dialect import HIVES
 from headwater.columns.recovery import creation
 from headwater.columns.recovery.phrase import Phrase, inserted_token, words_of
 
@@ -182,6 +183,8 @@ def _clean(phrase: Phrase, place: int, end: int, dropped: set[int], replaced: di
         _piped(phrase, place, end, dropped, replaced)
     elif word == "USING" and parser == "oracle":
         _learned(phrase, place, dropped)
+    elif word == "WINDOW" and before == "GROUP BY" and after == "(" and parser in HIVES:
+        replaced[place] = [inserted_token(TokenType.VAR, phrase.tokens[place].text, phrase.tokens[place])]
     elif word == "MATCH" and parser == "tsql" and after == "(":
         _graph(phrase, place, dropped, replaced)
     elif word == "::" and parser == "tsql" and before in {"FROM", "JOIN", ",", "APPLY"}:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from headwater.capture.spark.connect import scope as scopes
+from headwater.capture.spark.connect import shapes
 from headwater.capture.spark.connect.functions import AGGREGATES, GENERATORS, GROUPED, KINDS
 from headwater.capture.spark.connect.scope import Attribute, Bound, attribute, field_of, literal, type_of
 from headwater.capture.spark.plan import ATTRIBUTE, Node
@@ -24,17 +25,19 @@ _TYPES = {
 
 
 class Scope(msgspec.Struct):
-    """The names that an expression may use. `plan_ids`: columns of relations by the client's ids; `subqueries`: relations by theirs.
+    """The names that an expression may use. `plan_ids`: columns of relations by the client's ids; `subquery`: from the id of one and the columns
+    around it to its relation; `outer`: columns of the queries around.
 
     `text`: from a text to its values and what decides about rows, by the column engine; `warn`: of what is not resolved.
     """
 
     attributes: list[Attribute]
     plan_ids: dict[int, list[Attribute]]
-    subqueries: dict[int, Bound]
+    subquery: Callable[[int, list[Attribute]], Bound | None]
     text: Callable[[str, list[Attribute]], list[Named]]
     warn: Callable[[str], None]
     variables: dict[str, Node] = {}
+    outer: list[Attribute] = []
     depth: int = 0
 
 
@@ -108,9 +111,9 @@ def _attribute(found: Any, scope: Scope) -> Node:
         return scopes.fields_of(scope.variables[parts[0]], parts[1:])
     if found.HasField("plan_id"):
         tree = scopes.find(parts, scope.plan_ids.get(found.plan_id, []))
-        if tree is not None and _root(tree) in {one.id for one in scope.attributes}:
+        if tree is not None and _root(tree) in {one.id for one in (*scope.attributes, *scope.outer)}:
             return tree
-    tree = scopes.find(parts, scope.attributes)
+    tree = scopes.find(parts, scope.attributes) or scopes.find(parts, scope.outer)
     if tree is None:
         scope.warn(f"the column {found.unparsed_identifier} was not found")
         return unseen()
@@ -150,10 +153,23 @@ def _called(name: str, arguments: list[Node], scope: Scope) -> Node:
         return Node("If", {}, [Node("EqualTo", {}, arguments), literal(None), arguments[0]])
     if name == "nvl2" and len(arguments) == 3:
         return Node("If", {}, arguments)
+    if name in WINDOWS and arguments:
+        return _time_window(name, arguments)
     if name == "count" and all(tree.kind in {"Literal", "headwater.Star"} for tree in arguments):
         return Node("AggregateExpression", {}, [Node("Count", {}, [])])
     function = Node(KINDS.get(name, name), {}, arguments)
     return Node("AggregateExpression", {}, [function]) if name in AGGREGATES else function
+
+
+def _time_window(name: str, arguments: list[Node]) -> Node:
+    """Return the struct that Spark makes of a time: a window of fixed length begins by a condition on it, one of a session ends by its gap."""
+    time = arguments[0]
+    if name == "window":
+        begin = end = Node("CaseWhen", {}, [time, time, time])
+    else:
+        begin, end = time, Node("TimeAdd", {}, arguments)
+    parts = [literal("start"), begin, literal("end"), end]
+    return Node("CreateNamedStruct", {shapes.WINDOW_OF: arguments if name == "session_window" else [time]}, parts)
 
 
 def _field_name(tree: Node, at: int) -> str:
@@ -194,12 +210,18 @@ def _extracted(found: Any, scope: Scope) -> Node:
 
 
 def _updated(found: Any, scope: Scope) -> Node:
-    name = literal(found.field_name)
-    if found.HasField("value_expression"):
-        operation = Node("WithField", {"name": name.fields["value"]}, [value(found.value_expression, scope)])
-    else:
-        operation = Node("DropField", {"name": name.fields["value"]}, [])
-    return Node("UpdateFields", {}, [value(found.struct_expression, scope), operation])
+    made = value(found.value_expression, scope) if found.HasField("value_expression") else None
+    return _with_field(value(found.struct_expression, scope), scopes.split(found.field_name), made)
+
+
+def _with_field(struct: Node, path: list[str], made: Node | None) -> Node:
+    """Return a struct whose field at this path is `made`, or left out."""
+    name, *rest = path
+    if rest:
+        made = _with_field(field_of(struct, name), rest, made)
+    fields = {"name": name}
+    operation = Node("WithField", fields, [made]) if made is not None else Node("DropField", fields, [])
+    return Node("UpdateFields", {}, [struct, operation])
 
 
 def _lambda(found: Any, scope: Scope) -> Node:
@@ -228,7 +250,7 @@ def _star(found: Any, scope: Scope) -> Node:
 
 
 def _subquery(found: Any, scope: Scope) -> Node:
-    below = scope.subqueries.get(found.plan_id)
+    below = scope.subquery(found.plan_id, scope.attributes)
     if below is None:
         scope.warn("a subquery was not found")
         return unseen()
@@ -283,6 +305,7 @@ def _generated(expression: Any, scope: Scope, wanted: int) -> list[Named]:
     return [(one, together) for one in made]
 
 
+WINDOWS = frozenset({"window", "session_window"})
 _GENERATOR = {"explode": "Explode", "posexplode": "PosExplode", "inline": "Inline"}
 GENERATED = "headwater.Generated"
 

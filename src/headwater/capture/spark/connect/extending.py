@@ -24,7 +24,9 @@ def extend(found: Analysis, target: Dataset, relation: Any, sources: Sources) ->
 
 
 def complete(found: Analysis, located: Located, relation: Any, sources: Sources) -> None:
-    """Give an INSERT of SQL, which may name some columns only, the schema of its table, as `extend` does."""
+    """Give an INSERT of SQL, which may name some columns only, those of its table that it does not give, and its schema, as `extend` does."""
+    if not found.opaque:
+        found.gives(located.columns)
     if located.dataset.layer or {str(field["name"]).lower() for field in found.fields} != set(
         map(str.lower, located.columns)
     ):

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark.connect import expressions, rewrites, shapes, statements, transforms, versions
+from headwater.capture.spark.connect import expressions, joins, rewrites, shapes, statements, transforms, versions
 from headwater.capture.spark.connect import scope as scopes
 from headwater.capture.spark.connect.expressions import GENERATED, Named, Scope
 from headwater.capture.spark.connect.scope import Attribute, Bound, alias, attribute, literal
@@ -37,7 +37,8 @@ class Binder:
         self.warnings: dict[str, None] = {}
         self.opaque = False
         self.plan_ids: dict[int, list[Attribute]] = {}
-        self.subqueries: dict[int, Bound] = {}
+        self.subqueries: dict[int, Any] = {}  # relations, which are bound where an expression asks for one
+        self.outer: list[Attribute] = []  # columns of the queries around the one that is being bound
         self.views: dict[str, Bound] = {}  # names that hold for this command alone
         self.graph: Callable[[list[str]], View | None] = lambda _: None  # datasets of a pipeline
         self.deciding: list[Node] = []  # of texts that are generators: what decides about rows
@@ -74,12 +75,32 @@ class Binder:
 
     def scope(self, *below: Bound) -> Scope:
         attributes = [one for bound in below for one in bound.attributes]
-        return Scope(attributes, self.plan_ids, self.subqueries, self._text, self.warn)
+        return Scope(attributes, self.plan_ids, self._subquery, self._text, self.warn, outer=self.outer)
 
     def _text(self, text: str, attributes: list[Attribute]) -> list[Named]:
-        found, rows = statements.expression(text, attributes, self.warn)
+        doubts: list[str] = []
+        found, rows = statements.expression(text, attributes, doubts.append)
+        if doubts and self.outer:  # a text may name columns of the query around it
+            doubts = []
+            found, rows = statements.expression(text, [*attributes, *self.outer], doubts.append)
+        for doubt in doubts:
+            self.warn(doubt)
         self.deciding += rows
         return found
+
+    def _subquery(self, plan_id: int, around: list[Attribute]) -> Bound | None:
+        """Return the relation of a subquery in an expression over columns `around`; None if the command has none of this id."""
+        relation = self.subqueries.get(plan_id)
+        return self.within(relation, around) if relation is not None else None
+
+    def within(self, relation: Any, around: list[Attribute]) -> Bound:
+        """Return a relation that may use columns `around` it."""
+        before = self.outer, self.deciding
+        self.outer, self.deciding = [*around, *self.outer], []
+        try:
+            return self.bind(relation)
+        finally:
+            self.outer, self.deciding = before
 
     def values(self, listed: Any, scope: Scope) -> list[Named]:
         return [named for one in listed for named in expressions.values(one, scope)]
@@ -87,7 +108,7 @@ class Binder:
     def projected(self, below: Bound, made: list[Named]) -> Bound:
         """Return a projection; a generator in it is a relation below."""
         together = {id(tree): tree for _, tree in made if tree.kind == GENERATED}
-        node = below.node
+        node = shapes.in_windows(below, [tree for _, tree in made]).node
         for tree in together.values():
             node = Node("Generate", dict(tree.fields), [node])
         if self.deciding:
@@ -245,11 +266,10 @@ class Binder:
 
     def _with_relations(self, inner: Any, relation: Any) -> Bound:
         for reference in inner.references:
-            bound = self.bind(reference)
             if reference.WhichOneof("rel_type") == "subquery_alias":
-                self.views[reference.subquery_alias.alias] = bound
+                self.views[reference.subquery_alias.alias] = self.bind(reference)
             if reference.HasField("common"):
-                self.subqueries[reference.common.plan_id] = bound
+                self.subqueries[reference.common.plan_id] = reference
         return self.bind(inner.root)
 
     def _remote(self, inner: Any, relation: Any) -> Bound:
@@ -305,7 +325,7 @@ class Binder:
     def _drop(self, inner: Any, relation: Any) -> Bound:
         below = self.bind(inner.input)
         gone = {name.lower() for name in inner.column_names}
-        scope = Scope(below.attributes, self.plan_ids, self.subqueries, self._text, lambda _: None)
+        scope = Scope(below.attributes, self.plan_ids, self._subquery, self._text, lambda _: None)
         ids = {expressions.value(one, scope).expression_id for one in inner.columns}
         left = [one for one in below.attributes if one.name.lower() not in gone and one.id not in ids]
         return scopes.project(below, [(one, one.node) for one in left])
@@ -349,43 +369,10 @@ class Binder:
             picked = [shapes.of_one_value(tree, column) for _, tree in made]
             made = [(attribute(name), picked[at % len(picked)]) for at, name in enumerate(names)] if picked else []
         columns = [*keys, *made]
+        below = shapes.in_windows(below, [*groupings, *(tree for _, tree in made)])
         trees = [tree if tree.expression_id == one.id else alias(tree, one) for one, tree in columns]
         node = Node("Aggregate", {"groupingExpressions": groupings, "aggregateExpressions": trees}, [below.node])
         return Bound(node, [one for one, _ in columns])
-
-    # --- two relations below
-
-    def _join(self, inner: Any, relation: Any) -> Bound:
-        left, right = self.bind(inner.left), self.bind(inner.right)
-        kind = _JOINS.get(inner.JoinType.Name(inner.join_type), "Inner")
-        if inner.using_columns:
-            return shapes.joined_using(left, right, list(inner.using_columns), kind)
-        condition = []
-        if inner.HasField("join_condition"):
-            condition = [expressions.value(inner.join_condition, self.scope(left, right))]
-        return shapes.joined(left, right, condition, kind)
-
-    def _as_of_join(self, inner: Any, relation: Any) -> Bound:
-        left, right = self.bind(inner.left), self.bind(inner.right)
-        condition = [
-            expressions.value(inner.left_as_of, self.scope(left)),
-            expressions.value(inner.right_as_of, self.scope(right)),
-        ]
-        if inner.HasField("join_expr"):
-            condition.append(expressions.value(inner.join_expr, self.scope(left, right)))
-        return shapes.joined(left, right, [Node("And", {}, condition)], "Inner")
-
-    def _set_operation(self, inner: Any, relation: Any) -> Bound:
-        left, right = self.bind(inner.left_input), self.bind(inner.right_input)
-        kind = inner.SetOpType.Name(inner.set_op_type)
-        if kind.endswith("_UNION"):
-            if inner.by_name:
-                left, right = shapes.by_name(left, right)
-            node = Node("Union", {}, [left.node, right.node])
-            found = Bound(node, left.attributes)
-            return found if inner.is_all else Bound(Node("Distinct", {}, [node]), left.attributes)
-        name = "Except" if kind.endswith("_EXCEPT") else "Intersect"
-        return Bound(Node(name, {}, [left.node, right.node]), left.attributes)
 
 
 def _first_line(problem: Exception) -> str:
@@ -395,14 +382,6 @@ def _first_line(problem: Exception) -> str:
 _SOURCELESS = frozenset(
     {"local_relation", "cached_local_relation", "chunked_cached_local_relation", "range", "catalog"}
 )
-_JOINS = {
-    "JOIN_TYPE_FULL_OUTER": "FullOuter",
-    "JOIN_TYPE_LEFT_OUTER": "LeftOuter",
-    "JOIN_TYPE_RIGHT_OUTER": "RightOuter",
-    "JOIN_TYPE_LEFT_ANTI": "LeftAnti",
-    "JOIN_TYPE_LEFT_SEMI": "LeftSemi",
-    "JOIN_TYPE_CROSS": "Cross",
-}
 _HANDLERS: dict[str, Callable[[Binder, Any, Any], Bound]] = {
     "read": Binder._read,
     "sql": Binder._sql,
@@ -428,7 +407,8 @@ _HANDLERS: dict[str, Callable[[Binder, Any, Any], Bound]] = {
     "group_map": rewrites.group_map,
     "apply_in_pandas_with_state": rewrites.group_map,
     "co_group_map": rewrites.co_group_map,
-    "join": Binder._join,
-    "as_of_join": Binder._as_of_join,
-    "set_op": Binder._set_operation,
+    "join": joins.join,
+    "lateral_join": joins.lateral_join,
+    "as_of_join": joins.as_of_join,
+    "set_op": joins.set_operation,
 }

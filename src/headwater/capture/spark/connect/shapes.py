@@ -9,6 +9,8 @@ from headwater.capture.spark.expressions import COMPOSED
 from headwater.capture.spark.plan import Node
 
 Named = tuple[Attribute, Node]
+WINDOW_OF = "headwater_window_of"
+"""The field of a time window with what decides which rows have one: Spark leaves out those without a time."""
 
 
 def qualified(bound: Bound, qualifier: tuple[str, ...]) -> Bound:
@@ -29,6 +31,13 @@ def joined(left: Bound, right: Bound, condition: list[Node], kind: str) -> Bound
     return Bound(node, left.attributes if kind in {"LeftSemi", "LeftAnti"} else left.attributes + right.attributes)
 
 
+def laterally_joined(left: Bound, right: Bound, condition: list[Node], kind: str) -> Bound:
+    """Join with a query that uses columns of the left side."""
+    query = Node("LateralSubquery", {"plan": [right.node]}, [])
+    fields = {"right": [query], "condition": condition, "joinType": {"object": f"{kind}$"}}
+    return Bound(Node("LateralJoin", fields, [left.node]), left.attributes + right.attributes)
+
+
 def joined_using(left: Bound, right: Bound, names: list[str], kind: str) -> Bound:
     """Join by columns of one name on both sides, of which one is left."""
     pairs = [(scopes.find([name], left.attributes), scopes.find([name], right.attributes)) for name in names]
@@ -45,6 +54,12 @@ def joined_using(left: Bound, right: Bound, names: list[str], kind: str) -> Boun
     keys = {tree.expression_id for pair in both for tree in pair}
     made += [(one, one.node) for one in both_sides.attributes if one.id not in keys]
     return scopes.project(both_sides, made)
+
+
+def in_windows(below: Bound, trees: list[Node]) -> Bound:
+    """Return the rows that are in a time window, where expressions make one."""
+    deciding = [one for tree in trees for part in tree.walk() for one in part.fields.get(WINDOW_OF, ())]
+    return Bound(Node("Filter", {"condition": deciding}, [below.node]), below.attributes) if deciding else below
 
 
 def by_name(left: Bound, right: Bound) -> tuple[Bound, Bound]:

@@ -13,6 +13,7 @@ from headwater.capture.spark.connect.scope import Attribute, Bound, attribute
 from headwater.capture.spark.dependencies import How
 from headwater.capture.spark.expressions import COMPOSED
 from headwater.capture.spark.plan import Node
+from headwater.model.lineage import UNSEEN_INSIDE
 
 Tables = Mapping[tuple[str, ...], Bound]
 Named = tuple[Attribute, Node]
@@ -154,7 +155,8 @@ def _within(tree: Node, path: str) -> Node:
 def _hows(kinds: int) -> frozenset[How]:
     columns = _engine()
     return frozenset(
-        How(one.type == "DIRECT", one.subtype, one.masking) for one in columns.kinds.transformations(kinds)
+        How(one.type == "DIRECT", one.subtype, one.masking, one.description == UNSEEN_INSIDE)
+        for one in columns.kinds.transformations(kinds)
     )
 
 
