@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from headwater.intake.events.instances import Period
-from headwater.model import inheritance, measured, references
+from headwater.model import dependents, inheritance, measured, references
 
 PAGE = Path(__file__).parents[2] / "docs/reference/facets.md"
 READ = {
@@ -22,6 +22,7 @@ READ = {
     "headwater_quality": measured.Quality,
     "headwater_period": Period,
     "headwater_references": references.References,
+    "headwater_dependents": dependents.Dependents,
     "headwater_inheritance": inheritance.Inheritance,
 }
 

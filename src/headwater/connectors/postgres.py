@@ -6,7 +6,7 @@ read-only transaction. What is left out at a limit is a warning of the pull.
 """
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from typing import Any, Final, NamedTuple
@@ -21,7 +21,7 @@ from headwater.columns.project import Project, Text
 from headwater.connectors import Send
 from headwater.connectors.changed import Changes
 from headwater.errors import DatabaseRefused, DatabaseUnavailable
-from headwater.model import inheritance, references
+from headwater.model import dependents, inheritance, references
 from headwater.model.connector_reports import ConnectorCheck, ConnectorTask, PullReport
 from headwater.model.measured import QUERIES
 from headwater.pipeline.query_log.events import execution
@@ -30,6 +30,7 @@ from headwater.pipeline.query_log.reading import Understood, understood
 MOST_TABLES: Final = 100_000
 MOST_STATEMENTS: Final = 5_000
 MOST_CHILDREN: Final = 10_000
+MOST_ROUTINES: Final = 5_000
 _SECONDS: Final = 60
 _DIALECT: Final = "postgres"
 _KINDS: Final = {"v": "VIEW", "m": "MATERIALIZED_VIEW"}
@@ -48,6 +49,17 @@ class _Relation(NamedTuple):
     definition: str | None
     referenced_by: list[dict[str, Any]] | None
     children: list[list[str]] | None
+    dependents: list[dict[str, Any]] | None = None
+
+
+class _Routine(NamedTuple):
+    schema: str
+    name: str
+    arguments: str
+    kind: str
+    text: str
+    fires: bool
+    triggers: list[dict[str, Any]] | None
 
 
 class _Rights(NamedTuple):
@@ -109,18 +121,22 @@ def pull(task: ConnectorTask, send: Send) -> PullReport:
     with _connected(settings) as connection:
         rights = _rights(connection, settings)
         relations = _tables(connection, settings, MOST_TABLES + 1)
+        routines = _routines(connection, warnings)
         counted = _statements(connection, rights, warnings)
     if len(relations) > MOST_TABLES:
         relations = relations[:MOST_TABLES]
         warnings.append(f"only the first {MOST_TABLES:,} tables were read; name some with the option schemas")
     source = _Source(settings, rights.now)
-    changes = Changes(before.get("objects"))
+    earlier = before.get("objects") or {}
+    changes = Changes(earlier)
+    parsed = source.read_routines(routines, relations)
     for one in relations:
         if len(one.children or ()) > MOST_CHILDREN:
             warnings.append(f"only the first {MOST_CHILDREN:,} partitions of {one.schema}.{one.name} were read")
-        content = [one.kind, one.description, one.columns, one.referenced_by, one.children]
-        if changes.is_new(f"{one.schema}.{one.name}", content):
-            send(source.table(one))
+        needing = [*(one.dependents or ()), *parsed.get((one.schema, one.name), ())]
+        content = [one.kind, one.description, one.columns, one.referenced_by, one.children, needing]
+        if changes.is_new(key := f"{one.schema}.{one.name}", content):
+            send(source.table(one, needing, is_known=key in earlier))
     seen = Changes(before.get("views"))
     views = [
         one
@@ -145,18 +161,24 @@ class _Source:
         self.database, self.now = settings["database"], now
         self.namespace = _namespace(settings)
 
-    def table(self, one: _Relation) -> dict[str, Any]:
-        """The event of a table or view: its columns, its description, its kind, the tables that refer to it or hold rows of it."""
+    def table(self, one: _Relation, needing: Sequence[dict[str, Any]], *, is_known: bool) -> dict[str, Any]:
+        """The event of a table or view: its columns, its description, its kind, the tables that refer to it or hold rows of it, and the objects that
+        need it. `is_known`: an earlier event may have had keys or objects that are gone."""
         told = {
             "schema": event.schema(
                 {key: value for key, value in column.items() if value} for column in one.columns or ()
             ),
             "datasetType": event.facet("DatasetTypeDatasetFacet/1-0-0", datasetType=_KINDS.get(one.kind, "TABLE")),
         }
-        if one.referenced_by:
+        if needing or is_known:
+            objects = [
+                {**each, "dataset": self._name(*each["dataset"]) if each.get("dataset") else None} for each in needing
+            ]
+            told[dependents.FACET] = event.facet(dependents.FACET, objects=objects)
+        if one.referenced_by or is_known:
             told[references.FACET] = event.facet(
                 references.FACET,
-                referencedBy=[{**each, "table": self._name(*each["table"])} for each in one.referenced_by],
+                referencedBy=[{**each, "table": self._name(*each["table"])} for each in one.referenced_by or ()],
             )
         if one.children or one.kind == "p":
             children = [self._name(*each) for each in (one.children or ())[:MOST_CHILDREN]]
@@ -183,6 +205,27 @@ class _Source:
         ]
         for analysed in project.analyse(texts):
             yield by_place[analysed.text.place], analysed.statements[-1] if analysed.statements else None
+
+    def read_routines(
+        self, routines: Sequence[_Routine], relations: list[_Relation]
+    ) -> dict[tuple[str, str], list[dict[str, Any]]]:
+        """Return by table the functions and procedures whose text reads or writes it, with the tables whose triggers run them."""
+        found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        catalog = self._catalog(relations)
+        by_name = {self._name(one.schema, one.name): (one.schema, one.name) for one in relations}
+        for one in routines:
+            statement = understood(one.text, _DIALECT, self.namespace, Session(self.database, "public"), catalog)
+            made = {"kind": one.kind, "name": f"{one.schema}.{one.name}({one.arguments})", "parsed": True}
+            fired = [
+                {"kind": "trigger", "name": f"{each['trigger']} on {'.'.join(each['table'])}", "dataset": each["table"], "parsed": True}
+                for each in one.triggers or ()
+            ]  # fmt: skip
+            for name in sorted({name for _, name in (*statement.reads, *statement.writes)} & by_name.keys()):
+                # A function of triggers runs for the tables that have them, and else never.
+                found.setdefault(by_name[name], []).extend(
+                    [each for each in fired if tuple(each["dataset"]) != by_name[name]] if one.fires else [made]
+                )
+        return found
 
     def view(self, one: _Relation, statement: Statement | None) -> dict[str, Any]:
         """The event of the job that a view is: what it reads, which columns feed which of its own."""
@@ -322,6 +365,13 @@ def _rights(connection: psycopg.Connection[Any], settings: Mapping[str, str]) ->
 def _tables(connection: psycopg.Connection[Any], settings: Mapping[str, str], limit: int) -> list[_Relation]:
     parameters = {"schemas": _schemas(settings), "limit": limit, "children": MOST_CHILDREN + 1}
     return [_Relation(*row) for row in connection.execute(_question("postgres_tables").encode(), parameters)]
+
+
+def _routines(connection: psycopg.Connection[Any], warnings: list[str]) -> list[_Routine]:
+    rows = connection.execute(_question("postgres_functions").encode(), {"limit": MOST_ROUTINES + 1}).fetchall()
+    if len(rows) > MOST_ROUTINES:
+        warnings.append(f"only the first {MOST_ROUTINES:,} functions and procedures were read")
+    return [_Routine(*row) for row in rows[:MOST_ROUTINES]]
 
 
 def _statements(connection: psycopg.Connection[Any], rights: _Rights, warnings: list[str]) -> list[tuple[Any, ...]]:

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -24,6 +24,40 @@ class Edge(msgspec.Struct, frozen=True):
     def place(self) -> tuple[dt.datetime, bytes, int, uuid.UUID, uuid.UUID]:
         """The order in which edges of a loop are taken. It does not depend on their order of arrival."""
         return self.at, self.digest, self.role, self.parent, self.child
+
+
+def components(after: Mapping[uuid.UUID, Collection[uuid.UUID]]) -> list[list[uuid.UUID]]:
+    """Return the nodes in groups, those that lead to each other in one; the groups to which a node leads come before its own. `after`: the nodes to
+    which each leads, of which all are keys."""
+    order: dict[uuid.UUID, int] = {}
+    lowest: dict[uuid.UUID, int] = {}
+    open_: dict[uuid.UUID, None] = {}
+    found: list[list[uuid.UUID]] = []
+    for start in after:
+        stack = [] if start in order else [(start, iter(after[start]))]
+        if stack:
+            order[start] = lowest[start] = len(order)
+            open_[start] = None
+        while stack:
+            node, others = stack[-1]
+            for one in others:
+                if one not in order:
+                    order[one] = lowest[one] = len(order)
+                    open_[one] = None
+                    stack.append((one, iter(after[one])))
+                    break
+                if one in open_:
+                    lowest[node] = min(lowest[node], order[one])
+            else:
+                stack.pop()
+                if stack:
+                    lowest[stack[-1][0]] = min(lowest[stack[-1][0]], lowest[node])
+                if lowest[node] == order[node]:
+                    group: list[uuid.UUID] = []
+                    while not group or group[-1] != node:
+                        group.append(open_.popitem()[0])
+                    found.append(group)
+    return found
 
 
 def layered(edges: Sequence[Pair], bridges: Iterable[Pair] = ()) -> list[list[int]] | None:

@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.graph.loops import Edge, decided, layered
+from headwater.graph.loops import Edge, components, decided, layered
 
 A, B, C, D = (uuid.UUID(int=number) for number in range(4))
 
@@ -79,3 +79,13 @@ def test_a_content_that_comes_back_again_and_again_is_decided_in_time() -> None:
     refused = [pair for pair, is_refused in decided(edges, edges[0]).items() if is_refused]
     assert [child for _, child in refused] == [states[0]] * 200
     assert time.process_time() - began < 5
+
+
+def test_nodes_that_lead_to_each_other_are_one_component_after_what_they_lead_to() -> None:
+    nodes = [uuid.UUID(int=number) for number in range(7)]
+    leads = {0: [1, 4], 1: [2], 2: [1, 3], 3: [], 4: [4], 5: [6], 6: [5, 0]}
+    found = components({nodes[one]: [nodes[other] for other in others] for one, others in leads.items()})
+    groups = [sorted(nodes.index(one) for one in group) for group in found]
+    assert sorted(groups) == [[0], [1, 2], [3], [4], [5, 6]]
+    place = {one: number for number, group in enumerate(groups) for one in group}
+    assert all(place[other] <= place[one] for one, others in leads.items() for other in others)

@@ -7,8 +7,8 @@ shows that). Each of them blocks the advice, and so does feeding a dataset that 
 
 import datetime as dt
 import uuid
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -18,7 +18,8 @@ from headwater.answer.people.people import Words
 from headwater.answer.status.schedules import of_datasets
 from headwater.entities.alerts.rules import decode_rules
 from headwater.entities.alerts.selectors import selects
-from headwater.model import references
+from headwater.graph.loops import components
+from headwater.model import dependents, references
 from headwater.model.names import short
 from headwater.store.alerts import applied_rules as rule_store
 from headwater.store.database import Connection
@@ -30,12 +31,14 @@ from headwater.store.usage.pruning import Named
 KEEP: Final = "keep"
 """The tag by which an owner says that a dataset stays."""
 _MOST_USES = 10
+_Body = TypeVar("_Body")
 
 
 class Use(msgspec.Struct, frozen=True):
     """A use of a dataset. `kind`: `job` (another producer's, also a dashboard's or an exposure's), `person` (who drew an edge), `entity`, `sla`
     (that covers it), `rule` (of alerts, that names it), `mark` (the tag `keep`), `key` (a table that stays, whose foreign key leads to it),
-    `feeds` (a dataset that is blocked). `by`: a node id, the entity, the SLA, the rule or the tag. `last_used_at`: null if no time is known.
+    `feeds` (a dataset that is blocked), or the kind of another object of its database that needs it (`view`, `policy`, `function`, `publication`).
+    `by`: a node id, the entity, the SLA, the rule, the tag or the object. `last_used_at`: null if no time is known.
     """
 
     kind: str
@@ -54,8 +57,15 @@ class Blocked(msgspec.Struct, frozen=True):
     more_uses: int
 
 
-async def find_blocked(connection: Connection) -> dict[uuid.UUID, Blocked]:
-    """Return the datasets that are used although the query log shows no need of them, by id. A fixed number of statements."""
+class Uses(NamedTuple):
+    """By id: `blocked`, datasets that are used although the query log shows no need of them; `waves` of those that go later than the log has it."""
+
+    blocked: dict[uuid.UUID, Blocked]
+    waves: dict[uuid.UUID, int]
+
+
+async def find_uses(connection: Connection) -> Uses:
+    """Return the uses that the query log does not show. A fixed number of statements."""
     candidates = {one.id: one for one in await store.candidates(connection)}
     uses: dict[uuid.UUID, list[Use]] = {}
     for reading in await store.readers(connection, candidates):
@@ -64,9 +74,37 @@ async def find_blocked(connection: Connection) -> dict[uuid.UUID, Blocked]:
     await _add_marks(connection, candidates, uses)
     await _add_entities(connection, candidates, uses)
     await _add_promises(connection, candidates, uses)
-    pairs = await _add_keys(connection, candidates, uses)
-    _add_feeding(pairs + await store.feeding(connection, candidates), candidates, uses)
-    return {id_: _blocked(candidates[id_], found) for id_, found in uses.items()}
+    pairs = await _add_dependents(connection, candidates, uses)
+    feeding = await store.feeding(connection, candidates)
+    _add_feeding(pairs + feeding, candidates, uses)
+    blocked = {id_: _blocked(candidates[id_], found) for id_, found in uses.items()}
+    first = {id_: one.wave for id_, one in candidates.items() if id_ not in uses}
+    return Uses(blocked, _raised(first, pairs, feeding))
+
+
+def _raised(
+    first: Mapping[uuid.UUID, int],
+    pairs: Sequence[tuple[uuid.UUID, uuid.UUID]],
+    feeding: Sequence[tuple[uuid.UUID, uuid.UUID]],
+) -> dict[uuid.UUID, int]:
+    """Return the datasets that go in a later wave than the log alone would have it, since the database refuses to drop them before others.
+
+    `pairs`: a dataset, and one that refers to it and goes before; those of a loop go in one wave, by one DROP TABLE of all. `feeding`: a dataset that
+    goes after those that it feeds stays after them.
+    """
+    held: dict[uuid.UUID, set[uuid.UUID]] = {one: set() for one in first}
+    own = [(parent, child) for parent, child in pairs if parent in first and child in first]
+    if not own:
+        return {}
+    later = [(one, other) for one, other in feeding if one in first and other in first and first[one] > first[other]]
+    for one, other in (*own, *later):
+        held[one].add(other)
+    wave: dict[uuid.UUID, int] = {}
+    for group in components(held):
+        before = [wave[other] + 1 for one in group for other in held[one] if other in wave]
+        number = max(*before, *(first[one] for one in group), 1)
+        wave.update((one, number) for one in group)
+    return {one: number for one, number in wave.items() if number != first[one]}
 
 
 async def _add_marks(
@@ -112,25 +150,46 @@ async def _add_promises(
                 uses.setdefault(id_, []).append(Use(kind, name, None))
 
 
-async def _add_keys(
+async def _add_dependents(
     connection: Connection, candidates: Mapping[uuid.UUID, Named], uses: dict[uuid.UUID, list[Use]]
 ) -> list[tuple[uuid.UUID, uuid.UUID]]:
-    """Add tables that stay and refer to a dataset; return pairs of datasets of which the second refers to the first."""
+    """Add what the database itself has of a dataset: tables that stay and refer to it, and other objects that need it. Return pairs of datasets of
+    which the second refers to the first, or has an object that does."""
     ids = {(one.namespace, one.name): id_ for id_, one in candidates.items()}
-    pairs = []
-    for id_, facets in (await facet_store.of_owners(connection, candidates, [references.FACET])).items():
-        try:
-            body = msgspec.json.decode(facets[references.FACET], type=references.References)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            continue
+    pairs: dict[tuple[uuid.UUID, uuid.UUID], None] = {}
+    wanted = [references.FACET, dependents.FACET]
+    for id_, facets in (await facet_store.of_owners(connection, candidates, wanted)).items():
         namespace = candidates[id_].namespace
-        for table in sorted({one.table for one in body.referenced_by}):
-            child = ids.get((namespace, table))
+        keys = _read(facets.get(references.FACET), references.References)
+        objects = _read(facets.get(dependents.FACET), dependents.Dependents)
+        needing: list[tuple[str, str, str | None]] = (
+            [("key", f"dataset:{namespace}:{one}", one) for one in sorted({each.table for each in keys.referenced_by})]
+            if keys
+            else []
+        )
+        needing += [
+            (
+                one.kind,
+                f"dataset:{namespace}:{one.dataset}" if one.dataset and one.name in one.dataset else one.name,
+                one.dataset,
+            )
+            for one in (objects.objects if objects else ())
+        ]
+        for kind, by, table in needing:
+            child = ids.get((namespace, table)) if table else None
             if child is None:
-                uses.setdefault(id_, []).append(Use("key", f"dataset:{namespace}:{table}", None))
+                uses.setdefault(id_, []).append(Use(kind, by, None))
             elif child != id_:
-                pairs.append((id_, child))
-    return pairs
+                pairs[id_, child] = None
+    return list(pairs)
+
+
+def _read(body: bytes | None, kind: type[_Body]) -> _Body | None:
+    """Return a facet's body; None if there is none, or not one of this form."""
+    try:
+        return msgspec.json.decode(body, type=kind) if body is not None else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def _add_feeding(

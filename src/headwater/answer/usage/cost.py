@@ -12,7 +12,7 @@ import msgspec
 from headwater.answer.lineage.find import node_row
 from headwater.answer.lineage.node import short_job
 from headwater.answer.lineage.sorting import Page, checked
-from headwater.answer.usage.blocked import find_blocked
+from headwater.answer.usage.blocked import find_uses
 from headwater.answer.usage.fields import shared_fields
 from headwater.answer.usage.usage import KINDS
 from headwater.errors import InvalidQuestion
@@ -122,7 +122,7 @@ async def _count_made(
 ) -> dict[tuple[str, str], tuple[int, list[str]]]:
     """Return how many datasets each task or model writes now, and those of them that nothing needs: nothing reads them but what may go too."""
     written = await store.written(connection, [(row.namespace, row.name) for row in rows])
-    blocked = await find_blocked(connection) if written else {}
+    blocked = (await find_uses(connection)).blocked if written else {}
     unused = {
         one.id: f"dataset:{one.namespace}:{one.name}"
         for one in (await pruning_store.candidates(connection) if written else ())

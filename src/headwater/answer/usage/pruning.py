@@ -9,7 +9,7 @@ import datetime as dt
 import msgspec
 
 from headwater.answer.lineage.sorting import Page
-from headwater.answer.usage.blocked import Blocked, find_blocked
+from headwater.answer.usage.blocked import Blocked, find_uses
 from headwater.answer.usage.fields import shared_fields
 from headwater.errors import InvalidQuestion
 from headwater.model.names import short
@@ -81,8 +81,8 @@ async def pruning(
         raise InvalidQuestion("min_confidence must be from 0 to 1", parameter="min_confidence")
     sort, descending = page.sorted_by(SORTS, ("wave", "last_read", "name"))
     async with database.snapshot() as connection:
-        used = await find_blocked(connection)
-        wanted = store.Wanted(namespace, last_wave, min_confidence, used)
+        used, later = await find_uses(connection)
+        wanted = store.Wanted(namespace, last_wave, min_confidence, used, later)
         rows = await store.page(
             connection, wanted, sort=sort, descending=descending, limit=page.limit, offset=page.offset
         )

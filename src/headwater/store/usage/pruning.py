@@ -2,7 +2,7 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -34,15 +34,18 @@ class WaveTotal(msgspec.Struct, frozen=True):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """A filter of datasets: of a namespace, up to a wave, with at least this confidence, none of those that are `used`."""
+    """A filter of datasets: of a namespace, up to a wave, with at least this confidence, none of those that are `used`. `later`: waves of datasets
+    that the database does not drop before others, in place of those of the log."""
 
     namespace: str | None = None
     last_wave: int | None = None
     confidence: float = 0.0
     used: Collection[uuid.UUID] = ()
+    later: Mapping[uuid.UUID, int] = {}
 
     def parameters(self) -> dict[str, object]:
-        return msgspec.structs.asdict(self) | {"used": list(self.used)}
+        own = {"namespace": self.namespace, "last_wave": self.last_wave, "confidence": self.confidence}
+        return own | {"used": list(self.used), "moved": list(self.later), "waves": list(self.later.values())}
 
 
 async def page(
@@ -66,11 +69,12 @@ async def waves(connection: Connection, wanted: Wanted) -> list[WaveTotal]:
 
 
 class Named(NamedTuple):
-    """A dataset by the id that stands for all its names."""
+    """A dataset by the id that stands for all its names, and the last of their waves."""
 
     id: uuid.UUID
     namespace: str
     name: str
+    wave: int
 
 
 class Reading(NamedTuple):

@@ -32,10 +32,17 @@ const USES: Record<string, string> = {
   rule: "a rule of alerts names it",
   mark: "marked to stay",
   key: "a foreign key of",
+  view: "a view",
+  policy: "a row policy",
+  function: "a function reads or writes it",
+  procedure: "a procedure reads or writes it",
+  trigger: "a trigger reads or writes it",
+  publication: "published by",
   feeds: "feeds what stays",
 };
-/** Uses by what has a name and no page of its own. */
-const NAMED = new Set(["sla", "rule", "mark"]);
+/** Other uses are by what has a name and no page of its own: an SLA, a publication. */
+const isNode = (use: { kind: string; by: string }) =>
+  use.kind === "entity" || use.kind === "person" || /^(job|dataset):/.test(use.by);
 const MOST_USES = 3;
 
 const blockedColumns: Column<Blocked>[] = [
@@ -56,7 +63,7 @@ const blockedColumns: Column<Blocked>[] = [
           <li key={`${use.kind} ${use.by}`}>
             <span className="soft">{USES[use.kind] ?? use.kind}:</span>{" "}
             {use.kind === "entity" && <NodeLink id={`instances:${use.by}`} label={use.by} />}
-            {NAMED.has(use.kind) ? use.by : use.kind !== "entity" && <NodeLink id={use.by} />}
+            {isNode(use) ? use.kind !== "entity" && <NodeLink id={use.by} /> : use.by}
           </li>
         ))}
         {row.uses.length + row.more_uses > MOST_USES && (

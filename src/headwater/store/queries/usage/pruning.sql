@@ -1,11 +1,14 @@
 -- name: page :many
 -- Datasets that may go, and how they are used; one that has another name under which it is read stays. Of several names the last wave counts.
-with merged as (
+with logged as (
   select distinct on (coalesce(c.canonical_id, p.dataset_id)) coalesce(c.canonical_id, p.dataset_id) as id, p.at, p.wave, p.reason,
          sum(p.money_month) over (partition by coalesce(c.canonical_id, p.dataset_id)) as money_month, p.evidence,
          min(p.confidence) over (partition by coalesce(c.canonical_id, p.dataset_id)) as confidence
   from pruning p left join dataset_canonical c on c.dataset_id = p.dataset_id where not p.deleted
   order by coalesce(c.canonical_id, p.dataset_id), p.wave desc, p.dataset_id
+), merged as (
+  select l.id, l.at, coalesce(v.wave, l.wave) as wave, l.reason, l.money_month, l.evidence, l.confidence
+  from logged l left join unnest(%(moved)b::uuid[], %(waves)b::int8[]) v (id, wave) on v.id = l.id
 ), used as (
   select coalesce(c.canonical_id, u.dataset_id) as id, sum(u.reads)::int8 as reads, sum(u.writes)::int8 as writes, max(u.last_read_at) as last_read_at,
          max(u.last_read_by_person_at) as last_read_by_person_at, max(u.last_written_at) as last_written_at,
@@ -24,9 +27,12 @@ limit %(limit)s offset %(offset)s
 
 -- name: waves :many
 -- The same datasets by wave: how many, and the saving a month.
-with merged as (
+with logged as (
   select coalesce(c.canonical_id, p.dataset_id) as id, max(p.at) as at, max(p.wave) as wave, sum(p.money_month) as money_month, min(p.confidence) as confidence
   from pruning p left join dataset_canonical c on c.dataset_id = p.dataset_id where not p.deleted group by 1
+), merged as (
+  select l.id, l.at, coalesce(v.wave, l.wave) as wave, l.money_month, l.confidence
+  from logged l left join unnest(%(moved)b::uuid[], %(waves)b::int8[]) v (id, wave) on v.id = l.id
 ), used as (
   select coalesce(c.canonical_id, u.dataset_id) as id, bool_or(u.status = 'active' and p.dataset_id is null) as alive
   from usage u left join dataset_canonical c on c.dataset_id = u.dataset_id left join pruning p on p.dataset_id = u.dataset_id and not p.deleted
@@ -39,11 +45,12 @@ where not d.hidden and not coalesce(u.alive, false) and d.id <> all(%(used)b::uu
 group by m.wave order by m.wave
 
 -- name: candidates :many
--- Datasets that the query log alone would advise to remove, by the ids that stand for all their names: id, namespace, name.
+-- Datasets that the query log alone would advise to remove, by the ids that stand for all their names: id, namespace, name, wave.
 with merged as (
-  select distinct coalesce(c.canonical_id, p.dataset_id) as id from pruning p left join dataset_canonical c on c.dataset_id = p.dataset_id where not p.deleted
+  select coalesce(c.canonical_id, p.dataset_id) as id, max(p.wave) as wave
+  from pruning p left join dataset_canonical c on c.dataset_id = p.dataset_id where not p.deleted group by 1
 )
-select d.id, d.namespace, d.name from merged m join datasets d on d.id = m.id where not d.hidden
+select d.id, d.namespace, d.name, m.wave from merged m join datasets d on d.id = m.id where not d.hidden
 
 -- name: readers :many
 -- Live edges by which jobs read these datasets (under any of their names), but for jobs whose statements the query log judged itself: its query
