@@ -137,8 +137,16 @@ class Writing(ConditionWriting):
                 return self.of(exp.Coalesce(this=test.this.copy(), expressions=[then.copy()]))
         if node.this is not None:
             return self.plain(node)
-        arms = _nulls_first([(self.of(one.this.unnest()), self.of(one.args["true"])) for one in ifs])
-        return "Case", arms, self.of(default)
+        other = None if isinstance(default, exp.Null) else self.of(default)
+        while ifs and is_plain(ifs[-1].this) and self._branch(ifs[-1]) == other:
+            ifs = ifs[:-1]  # Without it the row gets the same value by ELSE.
+        if not ifs:
+            return self.of(default or exp.Null())
+        return "Case", _nulls_first([(self.of(one.this.unnest()), self._branch(one)) for one in ifs]), other
+
+    def _branch(self, one: exp.If) -> Any:
+        value = one.args["true"]
+        return None if isinstance(value, exp.Null) else self.of(value)
 
     def write_select(self, node: exp.Select) -> Any:
         joins = node.args.get("joins") or []
