@@ -82,6 +82,14 @@ class _JobType(msgspec.Struct, rename="camel"):
     processing_type: str | None = None
 
 
+class _EmissionPattern(msgspec.Struct, rename="camel"):
+    event_content_mode: str | None = None
+
+
+class _Emitted(msgspec.Struct, rename="camel"):
+    emission_pattern: _EmissionPattern | None = None
+
+
 class _PartitionOffset(msgspec.Struct):
     partition: int | str
     offset: int
@@ -173,6 +181,7 @@ _parent = msgspec.json.Decoder(_Parent)
 _version = msgspec.json.Decoder(_Version)
 _storage = msgspec.json.Decoder(_Storage)
 _job_type = msgspec.json.Decoder(_JobType)
+_emitted = msgspec.json.Decoder(_Emitted)
 _sql = msgspec.json.Decoder(_Sql)
 _offsets = msgspec.json.Decoder(_Offsets)
 _symlinks = msgspec.json.Decoder(_Symlinks)
@@ -263,6 +272,18 @@ def streaming(body: bytes) -> bool:
         return (_job_type.decode(body).processing_type or "").upper() in {"STREAMING", "SERVICE"}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
+
+
+def is_snapshot(body: bytes) -> bool:
+    """Return whether a `jobType` facet says that the event states everything of its time window (OpenLineage's `emissionPattern`,
+    COMPLETE_SNAPSHOT), and does not add to the run's earlier events. Never raises: a malformed facet does not."""
+    if b"COMPLETE_SNAPSHOT" not in body.upper():
+        return False
+    try:
+        pattern = _emitted.decode(body).emission_pattern
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return pattern is not None and (pattern.event_content_mode or "").upper() == "COMPLETE_SNAPSHOT"
 
 
 def statement(body: bytes) -> str | None:

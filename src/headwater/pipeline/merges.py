@@ -178,6 +178,13 @@ MERGES: Final = (
         {"declaration": ("flag", _all("declaration")), "first_at": ("time", _least())},
     ),
     Merge(
+        "report_snapshots",
+        "insert_report_snapshots",
+        {"job_id": "uuid", "report_id": "uuid", "at": "time"},
+        ("job_id", "report_id", "at"),
+        {},
+    ),
+    Merge(
         "report_datasets",
         "upsert_report_datasets",
         {"job_id": "uuid", "report_id": "uuid", "dataset_id": "uuid", "direction": "text", "declared": "flag", "at": "time"},

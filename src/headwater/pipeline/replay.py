@@ -145,7 +145,7 @@ def _write_tables(desk: Desk, events: DataFrame, projects: Projects, merges: Seq
     """Write the tables; how many events there were and how many rows there are."""
     wanted = {merge.query: tuple(merge.told) for merge in merges}
     sources = [merge for merge in MERGES if merge.table in settled.SOURCES]
-    if any(merge.table in settled.COLUMNS for merge in merges):
+    if any(merge.table in settled.COLUMNS or merge.table in settled.RESTATED for merge in merges):
         wanted |= {merge.query: tuple(merge.told) for merge in sources}
     reading = any(merge.table in _READ for merge in merges)
     read_from = [merge for merge in MERGES if merge.table in _READ_FROM]
@@ -159,7 +159,7 @@ def _write_tables(desk: Desk, events: DataFrame, projects: Projects, merges: Seq
             rows = reported.unionByName(_statement_rows(statements, projects, wanted))
         for merge in merges:
             table = _merged(merge, rows)
-            if merge.table in settled.COLUMNS:
+            if merge.table in settled.COLUMNS or merge.table in settled.RESTATED:
                 table = settled.with_settled(merge.table, table, {one.table: _merged(one, rows) for one in sources})
             desk.replace(table_of(merge), table)
             counted[merge.table] = desk.written(table_of(merge)).count()

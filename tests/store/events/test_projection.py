@@ -173,6 +173,9 @@ def events(draw: Any) -> dict[str, Any]:
         )
         entry = {**draw(ends), "inputs": draw(st.lists(ends, max_size=2))}
         job_facets["lineage"] = facet(entries=[entry])
+    if draw(st.integers(0, 3)) == 0:
+        mode = draw(st.sampled_from(["COMPLETE_SNAPSHOT", "ACCUMULATIVE"]))
+        job_facets["jobType"] = facet(processingType="STREAMING", emissionPattern={"eventContentMode": mode})
     if kind == 1:
         return {
             "eventTime": at,

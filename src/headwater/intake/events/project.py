@@ -64,7 +64,7 @@ class _Projection:
     """The projection of one event.
 
     A *report* is what one run, or one declaration (a JobEvent or DatasetEvent), states about a job's inputs and outputs. Its `report_id` is
-    the run id, or the declaration's id. `static` marks lineage that a declaration states, not a run.
+    the id of the run or the declaration. `static` marks lineage that a declaration states, not a run.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class _Projection:
         self.add_run(event.run_id, job, parent, parent_job)
         self.add_job_facets(job)
         if event.inputs or event.outputs or explicit_too:
-            self.add(rows.ReportRow(job, event.run_id, False, self.at))
+            related.add_report(self, event.run_id, job)
         correlation = Correlation(self.add, self.warn_not_understood, event.run_id, job, self.at, self.digest)
         told = correlation if has_correlation(event) else None
         for direction, reports in (("in", event.inputs), ("out", event.outputs)):
@@ -211,7 +211,7 @@ class _Projection:
         return parent
 
     def add_placeholder_run(self, run: uuid.UUID, job: JobName) -> None:
-        """Add a run that another event refers to, in state NEW, until its own events arrive."""
+        """Add a run that another event refers to, in state NEW until its own events."""
         self.add(rows.RunRow(run, self.add_job(job), None, int(RunState.NEW), self.at, self.digest))
 
     def add_job(

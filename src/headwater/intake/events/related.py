@@ -11,9 +11,18 @@ import msgspec
 from headwater.intake.events.facets import is_deleted
 from headwater.model import related
 from headwater.model.event import DatasetReport, Event, Facets
+from headwater.model.facets import is_snapshot
 from headwater.model.names import DatasetName, JobName
 from headwater.model.run_labels import run_labels
-from headwater.store.events.rows import AnyRow, ForeignEdgeRow, JobDependencyRow, ReportForeignEdgeRow, RunLabelRow
+from headwater.store.events.rows import (
+    AnyRow,
+    ForeignEdgeRow,
+    JobDependencyRow,
+    ReportForeignEdgeRow,
+    ReportRow,
+    ReportSnapshotRow,
+    RunLabelRow,
+)
 
 _RENAMED = "lifecycleStateChange"
 _OF_DATASETS = frozenset({related.EXPOSURES, _RENAMED})
@@ -34,6 +43,13 @@ class Projection(Protocol):
     ) -> None: ...
     def add_dataset_facets(self, dataset: uuid.UUID, facets: Facets) -> Any: ...
     def warn_not_understood(self, where: str, problem: str) -> None: ...
+
+
+def add_report(of: Projection, run: uuid.UUID, job: uuid.UUID) -> None:
+    """Add the report of a run with inputs or outputs. One that states all of a time window replaces what the run stated before."""
+    of.add(ReportRow(job, run, False, of.at))
+    if is_snapshot(bytes(of.event.job_facets.get("jobType", b""))):
+        of.add(ReportSnapshotRow(job, run, of.at))
 
 
 def add_run_relations(of: Projection, run: uuid.UUID, job: uuid.UUID) -> None:

@@ -37,7 +37,7 @@ Rows = Mapping[type[AnyRow], Sequence[AnyRow]]
 # Every table that rebuild empties and makes again.
 TABLES = (
     "datasets", "dataset_links", "dataset_canonical", "jobs", "namespaces", "sources", "runs", "reports", "report_datasets",
-    "report_subsets", "report_statements", "report_foreign_edges", "edges", "foreign_edges",
+    "report_subsets", "report_snapshots", "report_statements", "report_foreign_edges", "edges", "foreign_edges",
     "dataset_versions", "checks", "run_labels", "job_dependencies", "facet_bodies", "facet_sets", "owner_facets", "report_columns", "column_sets",
     "annotations", "edge_changes", "search_documents", "search_words", "correlation_items", "correlation_edges", "correlation_paths",
     "usage", "costs", "recurrence", "query_counts", "pruning", "lineage_quality",

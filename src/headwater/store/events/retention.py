@@ -94,7 +94,7 @@ async def delete_reports(connection: Connection, found: list[sqlfile.Row], befor
     jobs, reports = [row[0] for row in found], [row[1] for row in found]
     locked = await queries["lock_reports"].many(connection, jobs=jobs, reports=reports, before=before)
     keys = {"jobs": [row[0] for row in locked], "reports": [row[1] for row in locked]}
-    held = ("datasets", "subsets", "foreign_edges", "statements", "columns", "checks")
+    held = ("datasets", "subsets", "snapshots", "foreign_edges", "statements", "columns", "checks")
     for name in (*(f"delete_report_{what}" for what in held), "delete_reports"):
         await queries[name].exec(connection, **keys)
     return len(locked)

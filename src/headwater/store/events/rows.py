@@ -120,6 +120,14 @@ class ReportRow(Row, frozen=True):
     at: dt.datetime
 
 
+class ReportSnapshotRow(Row, frozen=True):
+    """A time at which a run stated all of a time window: what it stated before is replaced."""
+
+    job_id: uuid.UUID
+    report_id: uuid.UUID
+    at: dt.datetime
+
+
 class ReportDatasetRow(Row, frozen=True):
     """An input (`in`) or output (`out`) of a report. `declared`: not observed by a run."""
 
@@ -328,6 +336,7 @@ STATEMENTS: dict[type[AnyRow], str] = {
     JobRow: "upsert_jobs",
     RunRow: "upsert_runs",
     ReportRow: "upsert_reports",
+    ReportSnapshotRow: "insert_report_snapshots",
     ReportDatasetRow: "upsert_report_datasets",
     ReportSubsetRow: "upsert_report_subsets",
     ReportStatementRow: "upsert_report_statements",

@@ -139,6 +139,12 @@ from unnest(%(job_id)b::uuid[], %(report_id)b::uuid[], %(declaration)b::bool[], 
 group by job_id, report_id order by job_id, report_id
 on conflict (job_id, report_id) do update set first_at = excluded.first_at where excluded.first_at < t.first_at
 
+-- name: insert_report_snapshots :exec
+-- Times at which runs stated all of a time window.
+insert into report_snapshots (job_id, report_id, at)
+select distinct * from unnest(%(job_id)b::uuid[], %(report_id)b::uuid[], %(at)b::timestamptz[]) u order by 1, 2, 3
+on conflict do nothing
+
 -- name: upsert_report_datasets :exec
 -- Inputs and outputs of a report: the union over its events; observed once is observed.
 insert into report_datasets as t (job_id, report_id, dataset_id, direction, declared, first_at, last_at)
@@ -306,10 +312,12 @@ on conflict (job_id, report_id, target_id, origin, slot) do update set at = excl
 where (excluded.at, excluded.digest, excluded.set_id) > (t.at, t.digest, t.set_id)
 
 -- name: settle_jobs :exec
--- Settle the jobs of those of these runs that are complete. The jobs' rows are locked by then: this transaction touched them.
+-- Settle the jobs of those of these runs that are complete, and state the edges of those that have snapshots again. The jobs' rows are locked by then: this
+-- transaction touched them.
 select settle_jobs(array(
   select distinct u.job_id from unnest(%(jobs)b::uuid[], %(runs)b::uuid[]) u (job_id, run_id)
-  join runs r on r.run_id = u.run_id and r.job_id = u.job_id and r.state >= 3))
+  join runs r on r.run_id = u.run_id and r.job_id = u.job_id and r.state >= 3)),
+  restate_edges(%(jobs)b::uuid[], %(runs)b::uuid[])
 
 -- name: settle_names :exec
 -- One name for each group of linked datasets: one that is no alias, the first by namespace and name.

@@ -73,6 +73,10 @@ delete from report_subsets where (job_id, report_id) in (select * from unnest(%(
 -- Delete the edges of other jobs in these reports.
 delete from report_foreign_edges where (job_id, report_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[]))
 
+-- name: delete_report_snapshots :exec
+-- Delete the snapshots of these reports.
+delete from report_snapshots where (job_id, report_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[]))
+
 -- name: delete_report_statements :exec
 -- Delete the statements below these reports.
 delete from report_statements where (job_id, report_id) in (select * from unnest(%(jobs)b::uuid[], %(reports)b::uuid[]))

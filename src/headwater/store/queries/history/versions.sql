@@ -48,5 +48,5 @@ order by first_at, report_id
 -- name: report_datasets :many
 -- Inputs and outputs of these runs of a job, by the names that stand for them.
 select d.report_id, d.direction, coalesce(c.canonical_id, d.dataset_id) as dataset
-from unnest(%(runs)b::uuid[]) as u (id) join report_datasets d on d.job_id = %(job)s and d.report_id = u.id
+from unnest(%(runs)b::uuid[]) as u (id) join stated_datasets d on d.job_id = %(job)s and d.report_id = u.id
 left join dataset_canonical c on c.dataset_id = d.dataset_id group by 1, 2, 3

@@ -20,10 +20,10 @@ with k as materialized (
 ), below as materialized (
   select k.run_id, k.job_id, d.dataset_id, d.direction from k
   cross join lateral (select run_id, job_id from runs where parent_run_id = k.run_id order by first_event_at, run_id limit 200) c
-  join report_datasets d on d.job_id = c.job_id and d.report_id = c.run_id
+  join stated_datasets d on d.job_id = c.job_id and d.report_id = c.run_id
 )
 select x.run_id, x.job_id, coalesce(c.canonical_id, x.dataset_id) from (
-  select k.run_id, k.job_id, d.dataset_id from k join report_datasets d on d.job_id = k.job_id and d.report_id = k.run_id and d.direction = 'in'
+  select k.run_id, k.job_id, d.dataset_id from k join stated_datasets d on d.job_id = k.job_id and d.report_id = k.run_id and d.direction = 'in'
   union
   select b.run_id, b.job_id, b.dataset_id from below b where b.direction = 'in' and not exists (
     select from below w where w.run_id = b.run_id and w.job_id = b.job_id and w.dataset_id = b.dataset_id and w.direction = 'out')) x

@@ -24,9 +24,9 @@ with written as (
   join dataset_versions v on v.dataset_id = p.dataset_id and v.job_id = p.job_id and v.written_at >= %(since)s
   left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
   left join lateral (
-    select array_agg(c.set_id order by c.set_id) as sets from report_columns c
+    select array_agg(c.set_id order by c.set_id) as sets from stated_columns c
     where c.job_id = v.job_id and c.report_id = v.run_id and c.target_id = v.dataset_id
-      and c.origin = (select min(b.origin) from report_columns b where b.job_id = v.job_id and b.report_id = v.run_id and b.target_id = v.dataset_id)
+      and c.origin = (select min(b.origin) from stated_columns b where b.job_id = v.job_id and b.report_id = v.run_id and b.target_id = v.dataset_id)
   ) told on true
 )
 select w.job_id, w.dataset_id, w.sets, b.body, w.counts from written w left join facet_bodies b on b.id = w.schema_id
@@ -47,6 +47,6 @@ with member as (
   select i as node, i as id from unnest(%(ids)b::uuid[]) i
   union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(ids)b)
 )
-select m.node, c.set_id, true from member m join report_columns c on c.target_id = m.id
+select m.node, c.set_id, true from member m join stated_columns c on c.target_id = m.id
 union
-select m.node, c.set_id, false from member m join edges e on e.dataset_id = m.id and e.direction = 'in' join report_columns c on c.job_id = e.job_id
+select m.node, c.set_id, false from member m join edges e on e.dataset_id = m.id and e.direction = 'in' join stated_columns c on c.job_id = e.job_id

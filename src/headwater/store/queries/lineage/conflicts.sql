@@ -12,6 +12,7 @@ select d.job_id, coalesce(c.canonical_id, d.dataset_id), d.direction,
 from live_reports(%(jobs)b, %(as_of)s) l
 join reports p on p.job_id = l.job_id and p.report_id = l.report_id
 join report_datasets d on d.job_id = l.job_id and d.report_id = l.report_id and d.first_at <= %(as_of)s
+  and not exists (select from report_snapshots x where x.job_id = d.job_id and x.report_id = d.report_id and x.at > d.last_at and x.at <= %(as_of)s)
 left join dataset_canonical c on c.dataset_id = d.dataset_id
 group by 1, 2, 3, 4 having bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled))
 union all
@@ -25,4 +26,5 @@ select c.job_id, c.target_id, c.origin, c.set_id, max(c.at), (array_agg(c.report
 from live_reports(%(jobs)b, %(as_of)s) l
 join reports p on p.job_id = l.job_id and p.report_id = l.report_id
 join report_columns c on c.job_id = l.job_id and c.report_id = l.report_id and c.at <= %(as_of)s
+  and not exists (select from report_snapshots x where x.job_id = c.job_id and x.report_id = c.report_id and x.at > c.at and x.at <= %(as_of)s)
 group by 1, 2, 3, 4 having bool_or(c.at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled))

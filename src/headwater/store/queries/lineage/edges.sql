@@ -35,6 +35,7 @@ select c.node, d.job_id, d.direction, bool_and(d.declared) as declared, min(e.fi
 from candidate c
 join live l on l.job_id = c.job_id
 join report_datasets d on d.job_id = l.job_id and d.report_id = l.report_id and d.dataset_id = c.dataset_id and d.direction = c.direction and d.first_at <= %(as_of)s
+  and not exists (select from report_snapshots x where x.job_id = d.job_id and x.report_id = d.report_id and x.at > d.last_at and x.at <= %(as_of)s)
 join edges e on e.dataset_id = d.dataset_id and e.job_id = d.job_id and e.direction = d.direction
 left join jobs j on j.id = d.job_id
 group by c.node, d.dataset_id, d.job_id, d.direction
@@ -60,6 +61,7 @@ select coalesce(c.canonical_id, d.dataset_id) as node, d.job_id, d.direction, bo
        intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)) as intermittent, false as parsed
 from live l
 join report_datasets d on d.job_id = l.job_id and d.report_id = l.report_id and d.direction = %(direction)s and d.first_at <= %(as_of)s
+  and not exists (select from report_snapshots x where x.job_id = d.job_id and x.report_id = d.report_id and x.at > d.last_at and x.at <= %(as_of)s)
 join edges e on e.dataset_id = d.dataset_id and e.job_id = d.job_id and e.direction = d.direction
 left join jobs j on j.id = d.job_id
 left join dataset_canonical c on c.dataset_id = d.dataset_id
@@ -93,6 +95,7 @@ select id, edges from column_sets where id = any(%(ids)b)
 select c.job_id, c.target_id, c.set_id
 from live_reports(%(ids)b, %(as_of)s) l
 join report_columns c on c.job_id = l.job_id and c.report_id = l.report_id and c.origin = 1
+  and not exists (select from report_snapshots x where x.job_id = c.job_id and x.report_id = c.report_id and x.at > c.at and x.at <= %(as_of)s)
 group by 1, 2, 3 having bool_or(c.at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled))
 
 -- name: foreign_reporters :many

@@ -18,6 +18,7 @@ from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) with ordinality as k (run_id, jo
 select d.report_id, d.job_id, coalesce(c.canonical_id, d.dataset_id), bool_and(d.declared), array_agg(distinct s.part) filter (where s.part is not null)
 from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) as k (run_id, job_id)
 join report_datasets d on d.job_id = k.job_id and d.report_id = k.run_id and d.direction = %(direction)s and d.first_at <= %(as_of)s
+  and not exists (select from report_snapshots x where x.job_id = d.job_id and x.report_id = d.report_id and x.at > d.last_at and x.at <= %(as_of)s)
 left join dataset_canonical c on c.dataset_id = d.dataset_id
 left join report_subsets s on s.job_id = d.job_id and s.report_id = d.report_id and s.dataset_id = d.dataset_id and s.direction = d.direction
 where %(all)s or d.declared or s.part is not null or not exists (

@@ -87,7 +87,7 @@ group by namespace, run_id order by 3 desc nulls last, namespace, run_id limit %
 -- name: datasets :many
 -- Inputs and outputs of a run, by the names that stand for them.
 select coalesce(c.canonical_id, d.dataset_id), d.direction, bool_and(d.declared), min(d.first_at), max(d.last_at)
-from report_datasets d left join dataset_canonical c on c.dataset_id = d.dataset_id
+from stated_datasets d left join dataset_canonical c on c.dataset_id = d.dataset_id
 where d.job_id = %(job_id)s and d.report_id = %(run_id)s group by 1, 2 order by 2, 1
 
 -- name: parts :many

@@ -115,7 +115,7 @@ from unnest(%(ids)b::uuid[]) as j (id) cross join lateral (
   select s.report_id, coalesce(u.last_event_at, s.first_at) as at from reports s
   left join runs u on u.run_id = s.report_id and u.job_id = s.job_id
   where s.job_id = j.id order by s.first_at desc, s.report_id limit 1) l
-left join report_datasets d on d.job_id = j.id and d.report_id = l.report_id
+left join stated_datasets d on d.job_id = j.id and d.report_id = l.report_id
 left join dataset_canonical c on c.dataset_id = d.dataset_id
 
 -- name: job_versions :many
@@ -135,7 +135,7 @@ with place as materialized (
   select r.report_id, r.first_at, r.at, r.run_id,
          array_agg(distinct coalesce(c.canonical_id, d.dataset_id)) filter (where d.direction = 'in') as inputs,
          array_agg(distinct coalesce(c.canonical_id, d.dataset_id)) filter (where d.direction = 'out') as outputs
-  from report r left join report_datasets d on d.job_id = %(job_id)s and d.report_id = r.report_id
+  from report r left join stated_datasets d on d.job_id = %(job_id)s and d.report_id = r.report_id
   left join dataset_canonical c on c.dataset_id = d.dataset_id
   group by r.report_id, r.first_at, r.at, r.run_id
 ), located as (

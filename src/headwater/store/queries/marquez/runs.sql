@@ -13,7 +13,7 @@ from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) as u (run_id, job_id) join runs 
 -- Inputs and outputs of these runs, by the names that stand for them.
 select distinct d.report_id, d.job_id, d.direction, coalesce(c.canonical_id, d.dataset_id)
 from unnest(%(runs)b::uuid[], %(jobs)b::uuid[]) as u (run_id, job_id)
-join report_datasets d on d.job_id = u.job_id and d.report_id = u.run_id
+join stated_datasets d on d.job_id = u.job_id and d.report_id = u.run_id
 left join dataset_canonical c on c.dataset_id = d.dataset_id
 
 -- name: read :many
@@ -23,7 +23,7 @@ with told as (
     select array_agg(s.part) from report_subsets s
     where s.job_id = u.job_id and s.report_id = u.run_id and s.dataset_id = any(array_agg(d.dataset_id)) and s.direction = 'in') as parts
   from unnest(%(runs)b::uuid[], %(jobs)b::uuid[], %(ats)b::timestamptz[]) as u (run_id, job_id, at)
-  join report_datasets d on d.job_id = u.job_id and d.report_id = u.run_id and d.direction = 'in'
+  join stated_datasets d on d.job_id = u.job_id and d.report_id = u.run_id and d.direction = 'in'
   left join dataset_canonical c on c.dataset_id = d.dataset_id
   group by u.run_id, u.job_id, u.at, coalesce(c.canonical_id, d.dataset_id)
 )
@@ -56,7 +56,7 @@ with member as (
   where e.last_at is not null order by m.node, e.last_at desc, e.job_id, e.dataset_id
 )
 select l.node, x.report_id, l.job_id from last_edge l cross join lateral (
-  select d.report_id from reports r join report_datasets d on d.job_id = r.job_id and d.report_id = r.report_id and d.dataset_id = l.dataset_id
+  select d.report_id from reports r join stated_datasets d on d.job_id = r.job_id and d.report_id = r.report_id and d.dataset_id = l.dataset_id
   where r.job_id = l.job_id and not r.declaration order by r.first_at desc, r.report_id limit 1) x
 
 -- name: last_readers :many

@@ -8,10 +8,10 @@ select f.run_id, f.job_id, f.dataset_id, t.direction, coalesce(c.canonical_id, t
 from recent f cross join lateral (
   select f.direction, f.dataset_id where f.direction <> 'run'
   union
-  select p.direction, p.dataset_id from report_datasets p
+  select p.direction, p.dataset_id from stated_datasets p
   where f.direction = 'run' and p.job_id = f.job_id and p.report_id = f.run_id
     and (p.direction = 'in' or not exists (
-      select from report_datasets q where q.job_id = f.job_id and q.report_id = f.run_id and q.direction = 'in'))
+      select from stated_datasets q where q.job_id = f.job_id and q.report_id = f.run_id and q.direction = 'in'))
 ) t left join dataset_canonical c on c.dataset_id = t.dataset_id
 order by f.at desc, f.run_id, 5, f.name, f.field
 
@@ -29,10 +29,10 @@ join checks k on k.dataset_id = m.id and k.name = a.name and k.field = a.field a
 cross join lateral (
   select k.direction, k.dataset_id where k.direction <> 'run'
   union
-  select p.direction, p.dataset_id from report_datasets p
+  select p.direction, p.dataset_id from stated_datasets p
   where k.direction = 'run' and p.job_id = k.job_id and p.report_id = k.run_id
     and (p.direction = 'in' or not exists (
-      select from report_datasets q where q.job_id = k.job_id and q.report_id = k.run_id and q.direction = 'in'))
+      select from stated_datasets q where q.job_id = k.job_id and q.report_id = k.run_id and q.direction = 'in'))
 ) t left join dataset_canonical c on c.dataset_id = t.dataset_id
 
 -- name: checked_versions :many

@@ -44,7 +44,7 @@ with asked as (
 select d.job_id, d.report_id, d.direction, coalesce(c.canonical_id, d.dataset_id) as node,
        (select array_agg(s.part order by s.part) from report_subsets s
         where s.job_id = d.job_id and s.report_id = d.report_id and s.dataset_id = d.dataset_id and s.direction = d.direction)
-from asked a join report_datasets d on d.job_id = a.job_id and d.report_id = a.run_id
+from asked a join stated_datasets d on d.job_id = a.job_id and d.report_id = a.run_id
 left join dataset_canonical c on c.dataset_id = d.dataset_id
 order by 1, 2, 3, 4
 
