@@ -13,6 +13,7 @@ import msgspec
 
 from headwater.model.facets import clean
 from headwater.model.names import bounded
+from headwater.model.parts import PartDecoder
 
 ASSERTIONS, TESTS = "dataQualityAssertions", "test"
 _GREAT_EXPECTATIONS = "greatExpectations_assertions"
@@ -52,6 +53,15 @@ class _Assertion(msgspec.Struct):
     expected: Any = None
     actual: Any = None
 
+    def __post_init__(self) -> None:
+        if not self.title:
+            raise ValueError("an assertion needs `assertion`")
+
+    @property
+    def title(self) -> str:
+        """The name of the check; where it has none, the kind of its assertion."""
+        return self.name or self.assertion or self.expectation or ""
+
 
 class _Assertions(msgspec.Struct):
     assertions: list[_Assertion] | None = None
@@ -69,8 +79,8 @@ class _Tests(msgspec.Struct):
     tests: list[_Test] | None = None
 
 
-_assertions = msgspec.json.Decoder(_Assertions)
-_tests = msgspec.json.Decoder(_Tests)
+_assertions = PartDecoder(_Assertions)
+_tests = PartDecoder(_Tests)
 
 
 def assertions_facet(facets: Mapping[str, _Body]) -> _Body | None:
@@ -85,11 +95,8 @@ def assertions(body: bytes) -> list[CheckResult]:
     """
     worst: dict[tuple[str, str], CheckResult] = {}
     for each in _assertions.decode(body).assertions or []:
-        name = each.name or each.assertion or each.expectation
-        if name is None:
-            raise msgspec.ValidationError("an assertion needs `assertion`")
         found = CheckResult(
-            bounded(clean(name), _LONGEST),
+            bounded(clean(each.title), _LONGEST),
             bounded(clean(each.column or ""), _LONGEST),
             _result(each.success, each.severity),
             _detail(each.expected, each.actual),

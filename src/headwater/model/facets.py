@@ -7,11 +7,13 @@ the raw body and returns plain values, or raises `msgspec.ValidationError`, whic
 import contextlib
 import datetime as dt
 from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 import msgspec
 
 from headwater.model.moments import aware
 from headwater.model.names import DatasetName, JobName, bounded, job_name, normalised
+from headwater.model.parts import PartDecoder, leave_out
 from headwater.model.statement import statement_kind
 from headwater.model.version import run_id
 
@@ -33,6 +35,8 @@ class Field(msgspec.Struct, frozen=True):
 
 
 class _SchemaField(msgspec.Struct):
+    MAY_GO: ClassVar = ("fields",)
+
     name: str
     type: str | None = None
     description: str | None = None
@@ -176,21 +180,21 @@ class _Subset(msgspec.Struct, rename="camel"):
     output_condition: _Condition | None = None
 
 
-_schema = msgspec.json.Decoder(_Schema)
-_parent = msgspec.json.Decoder(_Parent)
+_schema = PartDecoder(_Schema)
+_parent = PartDecoder(_Parent)
 _version = msgspec.json.Decoder(_Version)
 _storage = msgspec.json.Decoder(_Storage)
 _job_type = msgspec.json.Decoder(_JobType)
 _emitted = msgspec.json.Decoder(_Emitted)
 _sql = msgspec.json.Decoder(_Sql)
 _offsets = msgspec.json.Decoder(_Offsets)
-_symlinks = msgspec.json.Decoder(_Symlinks)
-_nominal = msgspec.json.Decoder(_Nominal)
-_data_source = msgspec.json.Decoder(_DataSource)
-_lifecycle = msgspec.json.Decoder(_Lifecycle)
-_statistics = msgspec.json.Decoder(_Statistics)
+_symlinks = PartDecoder(_Symlinks)
+_nominal = PartDecoder(_Nominal)
+_data_source = PartDecoder(_DataSource)
+_lifecycle = PartDecoder(_Lifecycle)
+_statistics = PartDecoder(_Statistics)
 _subset = msgspec.json.Decoder(_Subset)
-_commit = msgspec.json.Decoder(_Commit)
+_commit = PartDecoder(_Commit)
 
 
 def schema(body: bytes) -> list[Field]:
@@ -301,9 +305,14 @@ def symlinks(body: bytes) -> list[Symlink]:
 
 
 def nominal_time(body: bytes) -> tuple[dt.datetime | None, dt.datetime | None]:
-    """The run's nominal start and end; a time without a zone is UTC. Raises msgspec.ValidationError if one is not a time."""
+    """The run's nominal start and end; a time without a zone is UTC. Raises msgspec.ValidationError if the start is not a time."""
     read = _nominal.decode(body)
-    return _time(read.nominal_start_time), _time(read.nominal_end_time)
+    start = _time(read.nominal_start_time)
+    try:
+        return start, _time(read.nominal_end_time)
+    except msgspec.ValidationError as error:
+        leave_out(f"nominalEndTime: {error}")
+        return start, None
 
 
 def _time(text: str | None) -> dt.datetime | None:

@@ -1,10 +1,13 @@
 """Decode the facets that tell lineage: `columnLineage` of a dataset, `lineage` of a job or a dataset, by the rules of `model.facets`."""
 
+from typing import ClassVar
+
 import msgspec
 
 from headwater.model.facets import clean, clean_or_none
 from headwater.model.lineage import ColumnInput, Transformation
 from headwater.model.names import DatasetName, JobName, job_name, normalised
+from headwater.model.parts import PartDecoder
 
 
 class _Transformation(msgspec.Struct):
@@ -15,6 +18,9 @@ class _Transformation(msgspec.Struct):
 
 
 class _InputField(msgspec.Struct, rename="camel"):
+    MAY_GO: ClassVar = ("transformations",)
+    NEVER_GO: ClassVar = ("field",)
+
     namespace: str
     name: str
     field: str | None = None
@@ -33,11 +39,23 @@ class _ColumnLineage(msgspec.Struct):
 
 
 class _LineageInput(msgspec.Struct):
+    MAY_GO: ClassVar = ("transformations",)
+    NEVER_GO: ClassVar = ("namespace", "name", "field")
+
     type: str = "DATASET"
     namespace: str | None = None
     name: str | None = None
     field: str | None = None
     transformations: list[_Transformation] | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.namespace and self.name) and not self.is_own_job:
+            raise ValueError(f"a {self.type.upper()} input needs namespace and name")
+
+    @property
+    def is_own_job(self) -> bool:
+        """Whether the input is a JOB without identity, which only attaches transformations to the event's own job."""
+        return self.type.upper() == "JOB" and not self.namespace and not self.name
 
 
 class _LineageInputs(msgspec.Struct):
@@ -45,6 +63,8 @@ class _LineageInputs(msgspec.Struct):
 
 
 class _LineageEntry(msgspec.Struct):
+    NEVER_GO: ClassVar = ("namespace", "name")
+
     type: str = "DATASET"
     namespace: str | None = None
     name: str | None = None
@@ -52,8 +72,16 @@ class _LineageEntry(msgspec.Struct):
     fields: dict[str, _LineageInputs] | None = None
 
 
+class _JobLineageEntry(_LineageEntry):
+    """An entry of a job's facet, which names its target; a JOB without identity is the event's own job."""
+
+    def __post_init__(self) -> None:
+        if not (self.namespace and self.name) and (self.namespace or self.name or self.type.upper() != "JOB"):
+            raise ValueError(f"a {self.type.upper()} target needs namespace and name")
+
+
 class _Lineage(msgspec.Struct):
-    entries: list[_LineageEntry] | None = None
+    entries: list[_JobLineageEntry] | None = None
 
 
 class LineageEntry(msgspec.Struct, frozen=True):
@@ -67,15 +95,14 @@ class LineageEntry(msgspec.Struct, frozen=True):
     from_own_job: bool = False
 
 
-_column_lineage = msgspec.json.Decoder(_ColumnLineage)
-_lineage = msgspec.json.Decoder(_Lineage)
-_dataset_lineage = msgspec.json.Decoder(_LineageEntry)
+_column_lineage = PartDecoder(_ColumnLineage)
+_lineage = PartDecoder(_Lineage)
+_dataset_lineage = PartDecoder(_LineageEntry)
 
 
 def column_lineage(body: bytes) -> dict[str, list[ColumnInput]]:
-    """The inputs of each field; under the key "" those of the dataset as a whole. Inputs that violate the schema are left out
-    (`left_out_of_column_lineage`): the other columns are worth more than a whole facet. Raises DecodeError if nothing is left."""
-    read, _ = _read_column_lineage(body)
+    """The inputs of each field; under the key "" those of the dataset as a whole."""
+    read = _column_lineage.decode(body)
     inputs: dict[str, list[ColumnInput]] = {}
     for name, lineage in (read.fields or {}).items():
         old_style = _old_style(lineage)
@@ -83,56 +110,6 @@ def column_lineage(body: bytes) -> dict[str, list[ColumnInput]]:
     if read.dataset:
         inputs[""] = [_input(item, None) for item in read.dataset]
     return inputs
-
-
-def left_out_of_column_lineage(body: bytes) -> list[str]:
-    """Return the places of a columnLineage facet that violate its schema, each with the reason. Raises DecodeError as `column_lineage`."""
-    return _read_column_lineage(body)[1]
-
-
-def _read_column_lineage(body: bytes) -> tuple[_ColumnLineage, list[str]]:
-    try:
-        return _column_lineage.decode(body), []
-    except msgspec.ValidationError as error:
-        facet = msgspec.json.decode(body)
-        left_out: list[str] = []
-        if not isinstance(facet, dict):
-            raise
-        told = facet.get("fields")
-        if told is not None and not isinstance(told, dict):
-            left_out.append("fields: not an object")
-        fields = {
-            name: lineage
-            for name, value in (told.items() if isinstance(told, dict) else ())
-            if (lineage := _field(value, f"fields.{name}", left_out)) is not None
-        }
-        whole = _inputs(facet.get("dataset"), "dataset", left_out)
-        if not whole and not any(lineage.input_fields for lineage in fields.values()):
-            raise msgspec.ValidationError(str(error)) from error
-        return _ColumnLineage(fields, whole), left_out
-
-
-def _field(value: object, where: str, left_out: list[str]) -> _FieldLineage | None:
-    if not isinstance(value, dict):
-        left_out.append(f"{where}: not an object")
-        return None
-    inputs = _inputs(value.get("inputFields"), f"{where}.inputFields", left_out)
-    kind, description = value.get("transformationType"), value.get("transformationDescription")
-    return _FieldLineage(
-        inputs, kind if isinstance(kind, str) else None, description if isinstance(description, str) else None
-    )
-
-
-def _inputs(values: object, where: str, left_out: list[str]) -> list[_InputField]:
-    if values is not None and not isinstance(values, list):
-        left_out.append(f"{where}: not an array")
-    found = []
-    for place, value in enumerate(values if isinstance(values, list) else ()):
-        try:
-            found.append(msgspec.convert(value, _InputField))
-        except msgspec.ValidationError as error:
-            left_out.append(f"{where}[{place}]: {error}")
-    return found
 
 
 def _old_style(lineage: _FieldLineage) -> Transformation | None:
@@ -168,48 +145,24 @@ def job_lineage(body: bytes) -> list[LineageEntry]:
 
 def dataset_lineage(body: bytes) -> LineageEntry:
     """The one entry of a LineageDatasetFacet; its target is the dataset that carries it, so `target` is None."""
-    return _entry(_dataset_lineage.decode(body), of_dataset=True)
+    return _entry(_dataset_lineage.decode(body))
 
 
-def _entry(entry: _LineageEntry, *, of_dataset: bool = False) -> LineageEntry:
-    """`of_dataset`: the facet is a dataset's, which is the target.
-
-    Raises ValidationError for a dataset without identity: without the whole facet every input feeds every output, with a part of it edges are lost.
-    """
+def _entry(entry: _LineageEntry) -> LineageEntry:
     target: DatasetName | JobName | None = None
     if entry.namespace and entry.name:
-        if entry.type.upper() == "JOB":
-            target = job_name(clean(entry.namespace), clean(entry.name))
-        else:
-            target = normalised(clean(entry.namespace), clean(entry.name))
-    elif entry.type.upper() != "JOB" and (entry.namespace or entry.name or not of_dataset):
-        raise msgspec.ValidationError("a DATASET target needs namespace and name")
-    inputs: dict[str, list[ColumnInput]] = {}
-    if entry.inputs is not None:
-        inputs[""] = _lineage_inputs(entry.inputs)
-    for field, lineage in (entry.fields or {}).items():
-        inputs[clean(field)] = _lineage_inputs(lineage.inputs or [])
-    items = [
-        *(entry.inputs or []),
-        *(item for lineage in (entry.fields or {}).values() for item in lineage.inputs or []),
-    ]
-    return LineageEntry(
-        target, inputs, any(item.type.upper() == "JOB" and not (item.namespace and item.name) for item in items)
-    )
+        place = job_name if entry.type.upper() == "JOB" else normalised
+        target = place(clean(entry.namespace), clean(entry.name))
+    listed = {} if entry.inputs is None else {"": entry.inputs}
+    listed |= {clean(field): lineage.inputs or [] for field, lineage in (entry.fields or {}).items()}
+    from_own_job = any(item.is_own_job for items in listed.values() for item in items)
+    inputs = {name: [_source(item) for item in items if not item.is_own_job] for name, items in listed.items()}
+    return LineageEntry(target, inputs, from_own_job)
 
 
-def _lineage_inputs(items: list[_LineageInput]) -> list[ColumnInput]:
-    inputs = []
-    for item in items:
-        if not (item.namespace and item.name):
-            if item.type.upper() != "JOB":
-                raise msgspec.ValidationError("a DATASET input needs namespace and name")
-            continue  # a JOB without identity only attaches transformations to the event's own job
-        source: DatasetName | JobName
-        if item.type.upper() == "JOB":
-            source = job_name(clean(item.namespace), clean(item.name))
-        else:
-            source = normalised(clean(item.namespace), clean(item.name))
-        transformations = tuple(_transformation(t) for t in item.transformations or [])
-        inputs.append(ColumnInput(source, clean(item.field or ""), transformations))
-    return inputs
+def _source(item: _LineageInput) -> ColumnInput:
+    assert item.namespace is not None
+    assert item.name is not None
+    place = job_name if item.type.upper() == "JOB" else normalised
+    transformations = tuple(_transformation(t) for t in item.transformations or [])
+    return ColumnInput(place(clean(item.namespace), clean(item.name)), clean(item.field or ""), transformations)

@@ -4,6 +4,7 @@ import msgspec
 
 from headwater.model.facets import clean
 from headwater.model.names import DatasetName, JobName, job_name, normalised
+from headwater.model.parts import PartDecoder
 
 DEPENDENCIES, EXPOSURES = "jobDependencies", "dbt_exposures"
 _MOST = 1_000
@@ -61,9 +62,9 @@ class _Renamed(msgspec.Struct, rename="camel"):
     previous_identifier: _Identifier | None = None
 
 
-_dependencies = msgspec.json.Decoder(_Dependencies)
-_exposures = msgspec.json.Decoder(_Exposures)
-_renamed = msgspec.json.Decoder(_Renamed)
+_dependencies = PartDecoder(_Dependencies)
+_exposures = PartDecoder(_Exposures)
+_renamed = PartDecoder(_Renamed)
 
 
 def dependencies(body: bytes) -> list[Dependency]:

@@ -1,8 +1,11 @@
 """Decode what a run says of its own lineage: statements that its producer could not read, and warnings of Headwater's capture."""
 
+from typing import ClassVar
+
 import msgspec
 
 from headwater.model.facets import clean
+from headwater.model.parts import PartDecoder
 
 EXTRACTION_ERROR, WARNINGS = "extractionError", "headwater_warnings"
 _LONGEST = 300
@@ -21,6 +24,8 @@ class _Error(msgspec.Struct, rename="camel"):
 
 
 class _ExtractionError(msgspec.Struct, rename="camel"):
+    MAY_GO: ClassVar = ("errors",)
+
     total_tasks: int = 0
     failed_tasks: int = 0
     errors: list[_Error] | None = None
@@ -30,8 +35,8 @@ class _Warnings(msgspec.Struct):
     warnings: list[str] | None = None
 
 
-_extraction_error = msgspec.json.Decoder(_ExtractionError)
-_warnings = msgspec.json.Decoder(_Warnings)
+_extraction_error = PartDecoder(_ExtractionError)
+_warnings = PartDecoder(_Warnings)
 
 
 def extraction_error(body: bytes) -> ExtractionError:

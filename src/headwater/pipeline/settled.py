@@ -80,7 +80,9 @@ def _restated(table: str, rows: DataFrame, sources: dict[str, DataFrame]) -> Dat
     stated = (
         _with_replaced(told, sources)
         .join(runs, ["job_id", "report_id"])
-        .select(*(F.col(name).alias(f"own_{alias}") for name, alias in names.items()), "direction", "last_at", "replaced")
+        .select(
+            *(F.col(name).alias(f"own_{alias}") for name, alias in names.items()), "direction", "last_at", "replaced"
+        )
         .select(*(F.col(f"own_{alias}").alias(alias) for alias in names.values()), "direction", "last_at", "replaced")
         .groupBy(*key)
         .agg(

@@ -24,7 +24,10 @@ def emitted(minute: int, inputs: list[Any], outputs: list[Any], mode: str | None
 def orders(events: list[Event]) -> list[list[Event]]:
     """Return orders of arrival, each with one event twice."""
     draw = random.Random(len(events))
-    return [[*order, draw.choice(events)] for order in draw.choices(list(permutations(events)), k=1)] + [events, events[::-1]]
+    return [[*order, draw.choice(events)] for order in draw.choices(list(permutations(events)), k=1)] + [
+        events,
+        events[::-1],
+    ]
 
 
 CASES: dict[str, tuple[list[Event], set[str]]] = {

@@ -7,18 +7,29 @@ the run read, which other events tell.
 import datetime as dt
 import uuid
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from headwater.intake.events.facets import is_deleted
 from headwater.model import version
 from headwater.model.checks import TESTS, CheckResult, assertions, tests
-from headwater.model.event import Facets
+from headwater.model.event import Event
+from headwater.model.parts import left_out
 from headwater.store.events.rows import AnyRow, CheckRow
 
-Add = Callable[[AnyRow], None]
-Warn = Callable[[str, str], None]
+
+class Projection(Protocol):
+    """The projection of one event, which adds the rows."""
+
+    event: Event
+    at: dt.datetime
+    digest: bytes
+
+    @property
+    def add(self) -> Callable[[AnyRow], None]: ...
+    def warn_not_understood(self, where: str, problem: str) -> None: ...
+    def warn_left_out(self, where: str, places: list[str]) -> None: ...
 
 
 class Subject(NamedTuple):
@@ -40,45 +51,39 @@ def event_subject(digest: bytes, dataset: uuid.UUID, version_name: str, part: st
     return Subject(version.declaration_id(digest), dataset, "event", dataset, version_name, part)
 
 
-def add_assertions(add: Add, warn: Warn, subject: Subject, body: msgspec.Raw, at: dt.datetime, digest: bytes) -> None:
+def add_assertions(of: Projection, subject: Subject, body: msgspec.Raw) -> None:
     """Add the results of a dataset's `dataQualityAssertions` facet."""
-    _add_results(add, warn, subject, "dataQualityAssertions", body, assertions, at, digest)
+    _add_results(of, subject, "dataQualityAssertions", body, assertions)
 
 
-def add_run_checks(
-    add: Add, warn: Warn, run: uuid.UUID, job: uuid.UUID, facets: Facets, at: dt.datetime, digest: bytes
-) -> None:
+def add_run_checks(of: Projection, run: uuid.UUID, job: uuid.UUID) -> None:
     """Add the results of a run's `test` facet. They are about what the run read; about what it wrote, if it read nothing."""
+    facets = of.event.run_facets
     if TESTS in facets:
-        _add_results(add, warn, Subject(run, job, "run", job), f"run.facets.{TESTS}", facets[TESTS], tests, at, digest)
+        _add_results(of, Subject(run, job, "run", job), f"run.facets.{TESTS}", facets[TESTS], tests)
 
 
 def _add_results(
-    add: Add,
-    warn: Warn,
-    subject: Subject,
-    where: str,
-    body: msgspec.Raw,
-    decode: Callable[[bytes], list[CheckResult]],
-    at: dt.datetime,
-    digest: bytes,
+    of: Projection, subject: Subject, where: str, body: msgspec.Raw, decode: Callable[[bytes], list[CheckResult]]
 ) -> None:
     raw = bytes(body)
     if is_deleted(raw):
         return
     try:
-        results = decode(raw)
+        with left_out() as places:
+            results = decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        warn(where, str(error)[:300])
+        of.warn_not_understood(where, str(error)[:300])
         return
+    of.warn_left_out(where, places)
     for each in results:
-        add(
+        of.add(
             CheckRow(
                 *subject[:4],
                 each.name,
                 each.field,
-                at,
-                digest,
+                of.at,
+                of.digest,
                 int(each.result),
                 each.detail,
                 subject.version,

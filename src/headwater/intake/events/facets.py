@@ -11,12 +11,13 @@ from typing import Any
 import msgspec
 
 from headwater.model import facets as facet_values
-from headwater.model import lineage_facets, version
+from headwater.model import lineage_facets, listed_facets, version
 from headwater.model.column_sets import ColumnSet, column_set
 from headwater.model.event import Facets
 from headwater.model.guessed import schema_guess
 from headwater.model.identity import Identity
 from headwater.model.names import LONGEST, bounded
+from headwater.model.parts import left_out
 
 _CACHED = 8192
 # Longer bodies are rare, and thousands of them would take too much memory.
@@ -33,6 +34,10 @@ _STABLE = frozenset({
 # Stored elsewhere: a version is a row of dataset_versions, and as a facet of the dataset it would add a set with every run.
 _NOT_IN_SETS = frozenset({"version"})
 
+# Modules that have a function for each kind of facet.
+_DECODERS = (lineage_facets, facet_values, listed_facets)
+_LISTS = ("tags", "ownership")
+
 Members = tuple[tuple[str, uuid.UUID, bool], ...]
 
 
@@ -40,13 +45,13 @@ class DecodedFacets(msgspec.Struct, frozen=True):
     """The decoded facets of a dataset or job. `sets`: the facet sets to store, each as its id and its (name, body's id, deleted).
 
     `guess`: of the schema, see `model.guessed`. `problems`: (path in the event, what is wrong) of each malformed facet.
-    `left_out`: says which parts of the columnLineage facet are malformed, while the others count.
+    `left_out`: (path in the event, its places) of each facet of which some parts are malformed, while the others count.
     """
 
     sets: tuple[tuple[uuid.UUID, Members], ...]
     guess: int = 0
     problems: tuple[tuple[str, str], ...] = ()
-    left_out: str = ""
+    left_out: tuple[tuple[str, list[str]], ...] = ()
     links: tuple[facet_values.Symlink, ...] = ()
     source: tuple[str, str] | None = None
     schema_id: uuid.UUID | None = None
@@ -75,8 +80,9 @@ class FacetDecoder:
             self._bodies[key] = values
         return values
 
-    def decode(self, kind: str, body: bytes) -> tuple[Any, str | None]:
-        """The facet's values by `kind` (a function of `model.facets` or `model.lineage_facets`); for a malformed facet None and what is wrong."""
+    def decode(self, kind: str, body: bytes) -> tuple[Any, str | None, list[str]]:
+        """The facet's values by `kind` (a function of `model.facets` or `model.lineage_facets`); for a malformed facet None and what is wrong. The
+        last: parts that were left out of it."""
         return self.cache(kind, body, lambda raw: _decode(kind, raw))  # type: ignore[no-any-return]
 
     def content(self, body: bytes) -> tuple[Any, bool]:
@@ -84,9 +90,20 @@ class FacetDecoder:
         return self.cache("", body, lambda raw: (version.content_id(raw), is_deleted(raw)))  # type: ignore[no-any-return]
 
     def decode_job(self, facets: Facets) -> DecodedFacets:
-        """The sets that a job's facets are stored as."""
+        """The sets that a job's facets are stored as, and what is wrong with those that list tags and owners."""
         key = tuple((name, bytes(raw)) for name, raw in facets.items())
-        return self._cache_owner(("job", key), lambda: DecodedFacets(self._facet_sets(key)))
+        return self._cache_owner(("job", key), lambda: self._decode_job(key))
+
+    def _decode_job(self, facets: tuple[tuple[str, bytes], ...]) -> DecodedFacets:
+        listed = {
+            name: self.decode(name, body) for name, body in facets if name in _LISTS and not self.content(body)[1]
+        }
+        problems = tuple((name, problem) for name, (_, problem, _) in listed.items() if problem is not None)
+        return DecodedFacets(
+            self._facet_sets(facets),
+            problems=tuple((f"job.facets.{name}", problem) for name, problem in problems),
+            left_out=tuple((f"job.facets.{name}", places) for name, (_, _, places) in listed.items() if places),
+        )
 
     def decode_dataset(self, facets: Facets, *, read: bool = False) -> DecodedFacets:
         """The sets that a dataset's facets are stored as, and the values of those that the projection uses. `read`: by a run that read it."""
@@ -116,21 +133,22 @@ class FacetDecoder:
 
     def _decode_dataset(self, facets: tuple[tuple[str, bytes], ...], guess: int) -> DecodedFacets:
         problems: list[tuple[str, str]] = []
-        left_out: list[str] = []
+        left_out: list[tuple[str, list[str]]] = []
 
         def decode(name: str, kind: str) -> Any:
             body = next((body for other, body in facets if other == name), None)
             if body is None or self.content(body)[1]:
                 return None
-            values, problem = self.decode_columns(body) if kind == "" else self.decode(kind, body)
+            values, problem, places = self.decode_columns(body) if kind == "" else self.decode(kind, body)
             if problem is not None:
                 problems.append((f"facets.{name}", problem))
-            elif name == "columnLineage":
-                left_out.extend(lineage_facets.left_out_of_column_lineage(body))
+            if places:
+                left_out.append((f"facets.{name}", places))
             return values
 
         schema = next((body for name, body in facets if name == "schema"), None)
-        decode("schema", "schema")
+        for name in ("schema", *_LISTS):
+            decode(name, name)
         return DecodedFacets(
             self._facet_sets(facets, guess),
             guess,
@@ -141,16 +159,16 @@ class FacetDecoder:
             lifecycle=decode("lifecycleStateChange", "lifecycle"),
             columns=decode("columnLineage", ""),
             problems=tuple(problems),
-            left_out=_left_out(left_out),
+            left_out=tuple(left_out),
         )
 
-    def decode_columns(self, body: bytes) -> tuple[ColumnSet | None, str | None]:
-        """The column set of a columnLineage facet; for a malformed facet None and what is wrong."""
+    def decode_columns(self, body: bytes) -> tuple[ColumnSet | None, str | None, list[str]]:
+        """The column set of a columnLineage facet, as `decode`."""
         return self.cache("columns", body, self._decode_columns)  # type: ignore[no-any-return]
 
-    def _decode_columns(self, body: bytes) -> tuple[ColumnSet | None, str | None]:
-        inputs, problem = _decode("column_lineage", body)
-        return (None if inputs is None else column_set(inputs, self.identity)), problem
+    def _decode_columns(self, body: bytes) -> tuple[ColumnSet | None, str | None, list[str]]:
+        inputs, problem, places = _decode("column_lineage", body)
+        return (None if inputs is None else column_set(inputs, self.identity)), problem, places
 
 
 def _set_id(members: Members, guess: int) -> uuid.UUID:
@@ -162,18 +180,21 @@ def _set_id(members: Members, guess: int) -> uuid.UUID:
     )
 
 
-def _left_out(places: list[str]) -> str:
-    if not places:
-        return ""
-    return f"facets.columnLineage: {len(places)} of its parts violate the schema and are left out, the first: {places[0][:300]}; the others count"
+def describe_left_out(where: str, places: list[str]) -> str:
+    """Say which parts of a facet were left out; the first three by name."""
+    named = "; ".join(place[:200] for place in places[:3])
+    more = f" and {len(places) - 3} more" if len(places) > 3 else ""
+    return f"{where}: parts that violate the schema are left out, and the others count: {named}{more}"
 
 
-def _decode(kind: str, body: bytes) -> tuple[Any, str | None]:
+def _decode(kind: str, body: bytes) -> tuple[Any, str | None, list[str]]:
     try:
-        decode = getattr(lineage_facets, kind, None) or getattr(facet_values, kind)
-        return decode(body), None
+        found = (getattr(module, kind, None) for module in _DECODERS)
+        decode: Callable[[bytes], Any] = next(one for one in found if one is not None)
+        with left_out() as places:
+            return decode(body), None, places
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return None, str(error)[:300]
+        return None, str(error)[:300], []
 
 
 class _Tombstone(msgspec.Struct):

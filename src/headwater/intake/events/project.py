@@ -19,7 +19,7 @@ import msgspec
 from headwater.intake.events import checks, explicit, measured, related, written
 from headwater.intake.events.changes import Changes
 from headwater.intake.events.correlation import STEP, Correlation, has_correlation
-from headwater.intake.events.facets import DecodedFacets, FacetDecoder, is_deleted, stored_part
+from headwater.intake.events.facets import DecodedFacets, FacetDecoder, describe_left_out, is_deleted, stored_part
 from headwater.intake.events.parsed_sql import add_parsed_edges
 from headwater.intake.events.spelling import Spellings
 from headwater.model import facets as facet_values
@@ -106,8 +106,7 @@ class _Projection:
         for direction, reports in (("in", event.inputs), ("out", event.outputs)):
             for report in reports:
                 self.add_run_dataset(job, event.run_id, direction, report, told)
-        given = event.run_id, job, event.run_facets, self.at, self.digest
-        checks.add_run_checks(self.add, self.warn_not_understood, *given)
+        checks.add_run_checks(self, event.run_id, job)
         related.add_run_relations(self, event.run_id, job)
         explicit.add_job_lineage(self, job, event.run_id, static=False)
         if STEP in event.run_facets:
@@ -144,7 +143,7 @@ class _Projection:
         facets = self.add_dataset_facets(dataset, report.facets)
         if (assertions := assertions_facet(report.facets)) is not None:
             names = self.external_version(facets, report), stored_part(part) if part else ""
-            self.add_checks(checks.event_subject(self.digest, dataset, *names), assertions)
+            checks.add_assertions(self, checks.event_subject(self.digest, dataset, *names), assertions)
         content = {key: report.facets[key] for key in _VERSIONED if key in report.facets}
         if content:
             content_id = version.content_id(b"\0".join(key.encode() + bytes(content[key]) for key in sorted(content)))
@@ -247,16 +246,13 @@ class _Projection:
         self.add_edge(job, run, dataset, direction, declared=declared, static=False)
         for given in (report.facets, report.io_facets):
             if (assertions := assertions_facet(given)) is not None:
-                self.add_checks(checks.Subject(run, job, direction, dataset), assertions)
+                checks.add_assertions(self, checks.Subject(run, job, direction, dataset), assertions)
         self.add_subsets(job, run, dataset, direction, part, report.io_facets)
         related.add_dataset_relations(self, job, run, dataset, report, direction)
         if direction == "out":
             version_id = version.dataset_version_id(dataset, run, job, self.external_version(facets, report))
             self.add_dataset_version(version_id, dataset, run, job, report, facets, declared=declared)
             self.add_column_lineage(job, run, dataset, report, facets, static=False)
-
-    def add_checks(self, subject: checks.Subject, body: msgspec.Raw) -> None:
-        checks.add_assertions(self.add, self.warn_not_understood, subject, body, self.at, self.digest)
 
     def add_dataset(self, name: DatasetName) -> tuple[uuid.UUID, dict[str, str]]:
         """Add the dataset that a reported name refers to. Returns its id, and the partition that was folded out of the name."""
@@ -312,14 +308,8 @@ class _Projection:
                 rows=row_count,
                 bytes=size,
                 files=files,
-                checkpoint=run is not None and self.is_checkpoint(),
+                checkpoint=run is not None and written.is_checkpoint(self.event),
             )
-        )
-
-    def is_checkpoint(self) -> bool:
-        """Return whether the output is final although the run may still fail: a streaming job commits while it runs."""
-        return self.event.event_type in ("RUNNING", "COMPLETE") and facet_values.streaming(
-            bytes(self.event.job_facets.get("jobType", b""))
         )
 
     def external_version(self, facets: DecodedFacets, report: DatasetReport) -> str:
@@ -332,10 +322,7 @@ class _Projection:
         decoded = self.decoder.decode_dataset(facets, read=read)
         self.add_facet_sets(dataset, facets, decoded)
         measured.add_dataset_measurements(self.add, self.warn_not_understood, dataset, facets, self.at, self.digest)
-        for where, problem in decoded.problems:
-            self.warn_not_understood(where, problem)
-        if decoded.left_out:
-            self.warn("facet_in_part", "facets.columnLineage", decoded.left_out)
+        self.warn_of_facets(decoded)
         for link in decoded.links:
             alias, _ = self.add_dataset(link.name)
             if alias != dataset:
@@ -346,7 +333,9 @@ class _Projection:
 
     def add_job_facets(self, job: uuid.UUID) -> None:
         facets = self.event.job_facets
-        self.add_facet_sets(job, facets, self.decoder.decode_job(facets))
+        decoded = self.decoder.decode_job(facets)
+        self.add_facet_sets(job, facets, decoded)
+        self.warn_of_facets(decoded)
         measured.add_job_measurements(self.add, self.warn_not_understood, job, facets, self.at, self.digest)
 
     def add_facet_sets(self, owner: uuid.UUID, facets: Facets, decoded: DecodedFacets) -> None:
@@ -434,10 +423,21 @@ class _Projection:
         body = bytes(raw)
         if is_deleted(body):
             return None
-        values, problem = self.decoder.decode(kind, body)
+        values, problem, places = self.decoder.decode(kind, body)
         if problem is not None:
             self.warn_not_understood(where, problem)
+        self.warn_left_out(where, places)
         return values
+
+    def warn_of_facets(self, decoded: DecodedFacets) -> None:
+        for where, problem in decoded.problems:
+            self.warn_not_understood(where, problem)
+        for where, places in decoded.left_out:
+            self.warn_left_out(where, places)
+
+    def warn_left_out(self, where: str, places: list[str]) -> None:
+        if places:
+            self.warn("facet_in_part", where, describe_left_out(where, places))
 
     def warn_not_understood(self, where: str, problem: str) -> None:
         self.warn(

@@ -13,6 +13,7 @@ from headwater.model import related
 from headwater.model.event import DatasetReport, Event, Facets
 from headwater.model.facets import is_snapshot
 from headwater.model.names import DatasetName, JobName
+from headwater.model.parts import left_out
 from headwater.model.run_labels import run_labels
 from headwater.store.events.rows import (
     AnyRow,
@@ -42,7 +43,9 @@ class Projection(Protocol):
         self, job: uuid.UUID, report_id: uuid.UUID, dataset: uuid.UUID, direction: str, *, declared: bool, static: bool
     ) -> None: ...
     def add_dataset_facets(self, dataset: uuid.UUID, facets: Facets) -> Any: ...
+    def decode(self, where: str, raw: msgspec.Raw | None, kind: str) -> Any: ...
     def warn_not_understood(self, where: str, problem: str) -> None: ...
+    def warn_left_out(self, where: str, places: list[str]) -> None: ...
 
 
 def add_report(of: Projection, run: uuid.UUID, job: uuid.UUID) -> None:
@@ -57,6 +60,7 @@ def add_run_relations(of: Projection, run: uuid.UUID, job: uuid.UUID) -> None:
     for name, value in run_labels(of.event.run_facets):
         of.add(RunLabelRow(run, job, name, value))
     facets = of.event.run_facets
+    of.decode("run.facets.tags", facets.get("tags"), "tags")
     if related.DEPENDENCIES not in facets:
         return
     for one in _decoded(
@@ -98,7 +102,10 @@ def _decoded(of: Projection, where: str, body: msgspec.Raw | None, decode: Calla
     if body is None or is_deleted(bytes(body)):
         return []
     try:
-        return decode(bytes(body))
+        with left_out() as places:
+            found = decode(bytes(body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         of.warn_not_understood(where, str(error)[:300])
         return []
+    of.warn_left_out(where, places)
+    return found

@@ -38,7 +38,7 @@ class Spellings:
             return columns
 
         def respell(body: bytes) -> ColumnSet:
-            told, _ = self._decoder.decode("column_lineage", body)
+            told = self._decoder.decode("column_lineage", body)[0]
             inputs = told
             if without:
                 inputs = {name: some for name, some in told.items() if not any(one.source in without for one in some)}

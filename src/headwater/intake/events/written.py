@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from headwater.model import facets as facet_values
-from headwater.model.event import DatasetReport, Facets
+from headwater.model.event import DatasetReport, Event, Facets
 
 # Decodes a facet: (its place in the event, its body, the function of `model.facets`).
 Decode = Callable[[str, msgspec.Raw | None, str], Any]
@@ -33,3 +33,9 @@ def amounts(decode: Decode, facets: Facets) -> Amounts:
     )
     rows, size, files = (other if one is None else one for one, other in zip(told, commit, strict=True))
     return rows, size, files
+
+
+def is_checkpoint(event: Event) -> bool:
+    """Return whether the outputs are final although the run may still fail: a streaming job commits while it runs."""
+    job_type = bytes(event.job_facets.get("jobType", b""))
+    return event.event_type in ("RUNNING", "COMPLETE") and facet_values.streaming(job_type)
