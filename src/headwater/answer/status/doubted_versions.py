@@ -39,7 +39,7 @@ MOST_FAILURES = 1000
 
 
 class Doubt(msgspec.Struct, frozen=True):
-    """A version of which checks failed, and what is doubted because of it. `checks`: the last result of each that failed.
+    """A version of which checks failed, or a dataset without versions, and what is doubted because of it. `checks`: the last of each that failed.
 
     `reached`: the version and what was made from it, the nearest first; `held`: those that their datasets hold still. `cause`: the version whose
     doubt, or condemnation, explains this one; None if this is the first. `instances`: of a first one, the doubted instances by entity.
@@ -110,7 +110,7 @@ async def doubted_versions(connection: Connection, *, replaced: bool = False) ->
     for place, checks in standing.items():
         places, those = instances.get(place, (reached[place], []))
         held = frozenset(each.version for each in places if each.version is not None and each.version in current)
-        if held or those or replaced:
+        if held or those or replaced or place.version is None:
             doubts.append(Doubt(place, checks, places, held, causes[place], those))
     doubts.sort(key=lambda one: (one.since, str(one.place.version)))
     rows = {
@@ -122,19 +122,24 @@ async def doubted_versions(connection: Connection, *, replaced: bool = False) ->
 
 
 async def _places(walk: RunRecords, results: Collection[StoredResult]) -> list[tuple[Place, StoredResult]]:
-    """The versions that these results are about. A run that wrote no version of what it checked, or read an unknown one, says nothing of any."""
+    """The versions that these results are about. A dataset that no run wrote has one place without a version; else a run that wrote no version of
+    what it checked, or read an unknown one, says nothing of any."""
     read = await walk.read_by({one.run for one in results if one.direction == "in"})
     written = await walk.written_by({one.run for one in results if one.direction == "out"})
     alone = [one for one in results if one.direction == "event"]
     named_ = await store.checked_versions(walk.connection, alone)
     walk.versions |= await run_lineage.versions(walk.connection, {id_ for ids in named_ for id_ in ids})
-    return [
+    unwritten = await store.unwritten(walk.connection, {one.dataset for one in results if one.direction != "out"})
+    found = [
         (place, one)
         for one in results
         if one.direction != "event"
         for place in (read if one.direction == "in" else written).get(one.run, ())
         if place.dataset == one.dataset and place.version is not None
     ] + [(Place(one.dataset, id_), one) for one, ids in zip(alone, named_, strict=True) for id_ in ids]
+    return found + [
+        (Place(one.dataset, None), one) for one in results if one.direction != "out" and one.dataset in unwritten
+    ]
 
 
 def _standing(

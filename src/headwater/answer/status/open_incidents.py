@@ -252,6 +252,8 @@ async def _caused(database: Database, late: Iterable[Freshness]) -> tuple[list[O
         return [names[each].node_id for each in _jobs_in_order(id_, below.get(id_, ()), above, names)]
 
     def plan(id_: uuid.UUID) -> str:
+        if troubles[id_].kind == "doubted" and troubles[id_].version is None:
+            return f"mend it, and check it again; who reads it: headwater lineage '{names[id_].node_id}' --downstream"
         if troubles[id_].kind == "doubted":
             return f"headwater verdict '{names[id_].node_id}' wrong, or fine"
         jobs = [each.removeprefix("job:") for each in jobs_of(id_)]

@@ -74,6 +74,12 @@ async def checked_versions(connection: Connection, results: Sequence[StoredResul
     return found
 
 
+async def unwritten(connection: Connection, datasets: Collection[uuid.UUID]) -> set[uuid.UUID]:
+    """Return those of these datasets that have no version: no run wrote them."""
+    rows = await sqlfile.load(_QUERIES)["unwritten"].many(connection, datasets=sorted(datasets)) if datasets else []
+    return {row[0] for row in rows}
+
+
 def _result(row: sqlfile.Row) -> StoredResult:
     return StoredResult(RunKey(row[0], row[1]), *row[2:])
 

@@ -9,7 +9,7 @@ from headwater.store.lineage import nodes as node_store
 
 
 async def failed_checks(connection: Connection, window: Window) -> list[Trouble]:
-    """Return the checks that fail in the window and had passed, or were new; of a check of a whole run, its job."""
+    """Return the checks that fail in the window and had passed, or were new. Those of a whole run are about what it read, or else wrote."""
     found = await store.failed_checks(connection, window)
     names = await node_store.by_ids(connection, {one.subject for one in found})
     troubles = []

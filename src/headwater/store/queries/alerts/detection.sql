@@ -37,10 +37,15 @@ where not j.hidden and j.last_seen > %(since)s::timestamptz - interval '30 days'
 limit %(limit)s
 
 -- name: failed_checks :many
--- Checks that failed in a window and had not failed before: the dataset (or the job of a check of a whole run), name, column, time, detail, the time of the
--- result before, and when it failed no more.
-select coalesce(c.canonical_id, k.dataset_id), k.name, k.field, k.at, k.detail, p.at, n.at, k.run_id, k.direction
-from checks k left join dataset_canonical c on c.dataset_id = k.dataset_id
+-- Checks that failed in a window and had not failed before: the dataset (of a check of a whole run each that it read, or else wrote, or else its job), name,
+-- column, time, detail, the time of the result before, and when it failed no more.
+select coalesce(c.canonical_id, t.subject), k.name, k.field, k.at, k.detail, p.at, n.at, k.run_id, k.direction
+from checks k
+left join lateral (
+  select array_agg(distinct d.dataset_id) filter (where d.direction = 'in') as read, array_agg(distinct d.dataset_id) as any
+  from stated_datasets d where k.direction = 'run' and d.job_id = k.job_id and d.report_id = k.run_id) r on true
+cross join lateral unnest(coalesce(r.read, r.any, array[k.dataset_id])) t (subject)
+left join dataset_canonical c on c.dataset_id = t.subject
 left join lateral (
   select b.at, b.result from checks b where b.dataset_id = k.dataset_id and b.name = k.name and b.field = k.field and b.at < k.at order by b.at desc limit 1) p on true
 left join lateral (

@@ -54,6 +54,12 @@ select a.place::int4 - 1, x.id from asked a cross join (values (false), (true)) 
   order by v.written_at desc, v.external_version = '', v.id limit 1) x
 where a.version = ''
 
+-- name: unwritten :many
+-- Those of these datasets of which no version is stored, under any of their names: no run wrote them, and nothing declared them.
+select i from unnest(%(datasets)b::uuid[]) i
+where not exists (select from dataset_versions v where v.dataset_id = i)
+  and not exists (select from dataset_canonical c join dataset_versions v on v.dataset_id = c.dataset_id where c.canonical_id = i)
+
 -- name: call_fine :exec
 -- Say of these versions that they are right as they are.
 insert into fine_versions (version_id, at, author, note)
