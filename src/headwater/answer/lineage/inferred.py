@@ -3,10 +3,10 @@ of the question.
 
 Nothing is stored: the text is in the log, the schemas have their history, and reading both for each question gives every past event
 the newest reading (decision 010). Its edges have the origin PARSED_SQL and count only for the columns of an output of which the job reported nothing.
-A statement's tables are the datasets the job reported; a table that is none of them, or could be two, gives no edge.
-"""
+A statement's tables are the datasets the job reported; a table that is none of them, or could be two, gives no edge."""
 
 import asyncio
+import contextlib
 import re
 import uuid
 from collections import defaultdict
@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from headwater.answer.lineage.renamed_columns import renamed_edges, renames_of
 from headwater.graph.explicit import feeds
 from headwater.model import facets as known
 from headwater.model.lineage import ColumnEdge, Origin, Transformation
@@ -77,7 +78,7 @@ async def column_edges(
     that its entries leave out is none.
     """
     reported = await edge_store.reported_columns(connection, pairs, moment)
-    found = [*reported.edges, *await _unreported_edges(connection, pairs, reported, moment)]
+    found = reported.edges + await _unreported_edges(connection, pairs, reported, moment)
     allowed = await edge_store.explicit_pairs(connection, {edge.job for edge in found}, moment)
     return [
         edge
@@ -91,7 +92,7 @@ async def sql_edges(
 ) -> list[ColumnEdge]:
     """Return those of `column_edges` that are read out of SQL. Jobs without SQL cost nothing but the question for it."""
     texts = await _texts(connection, {job for job, _ in pairs}, moment)
-    asked = {pair for pair in pairs if pair[0] in texts}
+    asked = {pair for pair in pairs if pair[0] in texts} | (await renames_of(connection, pairs, moment)).keys()
     if not asked:
         return []
     return await _unreported_edges(
@@ -102,12 +103,12 @@ async def sql_edges(
 async def pairs_with_sql(
     connection: Connection, pairs: Collection[tuple[uuid.UUID, uuid.UUID]], reported: edge_store.ReportedColumns
 ) -> set[tuple[uuid.UUID, uuid.UUID]]:
-    """Return those of these (job, target) of which columns are unreported at present, so that the job's SQL is read for them."""
+    """Return those of these (job, target) with unreported columns at present for which the job's SQL is read, and those of renames."""
     left_out = await _left_out(connection, reported, Moment())
     waiting = {(job, target) for job, target in pairs if job != target and (job, target) not in reported.fields}
     waiting |= left_out.keys()
     texts = await _texts(connection, {job for job, _ in waiting}, Moment())
-    return {pair for pair in waiting if pair[0] in texts}
+    return {pair for pair in waiting if pair[0] in texts} | (await renames_of(connection, pairs, Moment())).keys()
 
 
 async def _unreported_edges(
@@ -117,7 +118,7 @@ async def _unreported_edges(
     moment: Moment,
 ) -> list[ColumnEdge]:
     left_out = await _left_out(connection, reported, moment)
-    unreported = {pair for pair in pairs if pair not in reported.fields}
+    unreported = set(pairs) - reported.fields.keys()
     known_places = {
         (e.job, e.target, e.target_field, e.source, e.source_field)
         for e in (reported.edges if left_out else ())
@@ -129,7 +130,10 @@ async def _unreported_edges(
         place = edge.job, edge.target, edge.target_field, edge.source, edge.source_field
         if fields is None or (edge.target_field.lower() in fields and place not in known_places):
             found.append(edge)
-    return found
+    told = {(*pair, field) for pair, fields in reported.fields.items() for field in fields}
+    told |= {(edge.job, edge.target, edge.target_field) for edge in found}
+    renamed = await renamed_edges(connection, {pair for pair in pairs if pair not in reported.explicit}, moment)
+    return found + [edge for edge in renamed if (edge.job, edge.target, edge.target_field) not in told]
 
 
 async def _left_out(
@@ -300,10 +304,9 @@ def _has_types(schema: bytes) -> bool:
 @lru_cache(maxsize=2048)
 def top_columns(schema: bytes) -> tuple[str, ...]:
     """Return the columns at the top: columns nested in them are addressed through them."""
-    try:
+    told = list[str]()
+    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         told = [field.name for field in known.schema(schema)]
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return ()
     top = set(told)
     return tuple(name for name in told if name.rpartition(".")[0] not in top)
 

@@ -49,6 +49,17 @@ async def of_owners(
     return found
 
 
+async def bodies_of(
+    connection: Connection, owners: Collection[uuid.UUID], name: str, as_of: dt.datetime | str = "infinity"
+) -> list[tuple[uuid.UUID, bytes]]:
+    """Return (owner, body) of every body that a facet had until then; a dataset's under any of its names."""
+    if not owners:
+        return []
+    query = sqlfile.load("history/facets")["bodies_of"]
+    rows = await query.many(connection, owners=list(owners), name=name, as_of=as_of)
+    return [(row[0], bytes(row[1])) for row in rows]
+
+
 async def history(connection: Connection, owner: uuid.UUID, name: str | None, limit: int) -> list[Past]:
     """Return every body of a facet (or of all facets) of a dataset or job, by name, the latest first."""
     rows = await sqlfile.load("history/facets")["history"].many(connection, owner=owner, name=name, limit=limit)

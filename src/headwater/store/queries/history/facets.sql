@@ -2,6 +2,16 @@
 -- Facets of these datasets (under any of their names) and jobs at a time, all or by name: the latest of each name, tombstones too.
 select node, name, at, body_id, body from facets_of(%(owners)b::uuid[], %(names)b::text[], %(as_of)s::timestamptz)
 
+-- name: bodies_of :many
+-- Every body that a facet of these datasets (under any of their names) and jobs had until a time, but for tombstones.
+with member as (
+  select i as node, i as id from unnest(%(owners)b::uuid[]) i
+  union select canonical_id, dataset_id from dataset_canonical where canonical_id = any(%(owners)b)
+)
+select distinct m.node, b.body from member m join owner_facets o on o.owner = m.id
+join facet_sets s on s.id = o.set_id and s.name = %(name)s and not s.deleted join facet_bodies b on b.id = s.body_id
+where o.first_at <= %(as_of)s::timestamptz
+
 -- name: history :many
 -- Every body a facet of this dataset or job ever had, with the span in which it was reported, the latest first. A schema that a reader guessed is
 -- none of them if a better observation gave one.
