@@ -200,7 +200,7 @@ def test_nothing_is_derived_of_a_facet_with_nothing_right(client: Client, broken
     ],
     ids=json.dumps,
 )
-def test_explicit_lineage_that_is_broken_in_part_says_so_and_loses_no_edge(client: Client, bad: Any) -> None:
+def test_explicit_lineage_that_is_broken_in_part_keeps_its_right_entries(client: Client, bad: Any) -> None:
     entry = {
         "type": "DATASET",
         "namespace": "file",
@@ -210,8 +210,9 @@ def test_explicit_lineage_that_is_broken_in_part_says_so_and_loses_no_edge(clien
     facets = {"lineage": facet(entries=[entry, bad])}
     event = run_event("COMPLETE", 1, "job", ["/a", "/b"], ["/out"], job_facets=facets)
     reply = client.post("/api/v1/lineage", encoded(event))
-    assert [one["code"] for one in reply.json()["warnings"]] == ["facet_not_understood"]
-    assert drawn(client, "dataset:file:/out", "upstream") == {"dataset:file:/a", "dataset:file:/b"}
+    assert [one["code"] for one in reply.json()["warnings"]] == ["facet_in_part"]
+    assert "entries[1]" in reply.json()["warnings"][0]["message"]
+    assert drawn(client, "dataset:file:/out", "upstream") == {"dataset:file:/a"}
 
 
 @pytest.mark.parametrize("nothing", [None, {}, {"namespace": "file"}, 7])
