@@ -64,6 +64,12 @@ create temp view report_datasets as
 select * from stored.report_datasets t
 where t.job_id in (select id from visible_jobs) and t.dataset_id in (select id from visible_datasets);
 
+create temp view stated_datasets as
+select * from stored.stated_datasets t
+where t.job_id in (select id from visible_jobs) and t.dataset_id in (select id from visible_datasets);
+
+create temp view report_snapshots as select * from stored.report_snapshots t where t.job_id in (select id from visible_jobs);
+
 create temp view report_subsets as
 select * from stored.report_subsets t
 where t.job_id in (select id from visible_jobs) and t.dataset_id in (select id from visible_datasets);
@@ -101,6 +107,10 @@ select * from stored.facet_bodies t where (t.id in (select body_id from pg_temp.
 
 create temp view report_columns as
 select * from stored.report_columns t
+where t.job_id in (select id from visible_jobs) and t.target_id in (select id from visible_objects);
+
+create temp view stated_columns as
+select * from stored.stated_columns t
 where t.job_id in (select id from visible_jobs) and t.target_id in (select id from visible_objects);
 
 create temp view column_sets as
