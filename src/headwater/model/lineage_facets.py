@@ -54,7 +54,7 @@ class _LineageInput(msgspec.Struct):
 
     @property
     def is_own_job(self) -> bool:
-        """Whether the input is a JOB without identity, which only attaches transformations to the event's own job."""
+        """True for a JOB without identity, which only attaches transformations to the event's own job."""
         return self.type.upper() == "JOB" and not self.namespace and not self.name
 
 

@@ -1623,7 +1623,7 @@ create table report_snapshots (
   primary key (job_id, report_id, at)
 );
 
--- What each report states now: its inputs and outputs but for those that a later snapshot of the same run lacks.
+-- The inputs and outputs that each report states now: those that no later snapshot of the same run lacks.
 create view stated_datasets as
 select d.* from report_datasets d
 where not exists (select from report_snapshots s where s.job_id = d.job_id and s.report_id = d.report_id and s.at > d.last_at);
@@ -1637,13 +1637,13 @@ create view stated_foreign_edges as
 select d.* from report_foreign_edges d
 where not exists (select from report_snapshots s where s.job_id = d.job_id and s.report_id = d.report_id and s.at > d.last_at);
 
--- Whether a report had replaced, by a time, what it last stated before.
+-- True if a report had replaced, by a time, what it last stated before.
 create function is_replaced(job uuid, report uuid, stated_at timestamptz, as_of timestamptz) returns boolean
 language sql stable as $$
   select exists (select from report_snapshots s where s.job_id = job and s.report_id = report and s.at > stated_at and s.at <= as_of)
 $$;
 
--- The edges of these runs' jobs that a snapshot replaced: the last report that still has them counts, and none if none has. Jobs without snapshots, which is
+-- State again the edges of these runs' jobs that a snapshot replaced: the last report that still has them counts, and none if none has. Jobs without snapshots, which is
 -- nearly all, cost one look each.
 create function restate_edges(jobs uuid[], reports uuid[]) returns void
 language plpgsql as $$

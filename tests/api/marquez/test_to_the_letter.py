@@ -113,7 +113,7 @@ def test_an_event_without_identity_is_unprocessable(client: Client, change: dict
     [
         ({"schema": facet(fields=[{"name": None, "type": "INT"}])}, "facet_not_understood"),
         ({"schema": facet(fields="id")}, "facet_not_understood"),
-        ({"schema": facet(fields=[{"type": "INT"}, {"name": "id"}])}, "facet_not_understood"),
+        ({"schema": facet(fields=[{"type": "INT"}, {"name": "id"}])}, "facet_in_part"),
         ({"schema": []}, "wrong_type"),
     ],
 )
