@@ -35,6 +35,9 @@ _MOST_LIVE = 2000
 # The server answers writes without counts.
 NO_COUNTS = "rows written are not known: Spark Connect tells no counts of a command that writes"
 NO_VERSIONS = "the versions of some tables that were read are not known: Spark Connect does not tell them, and the tables' histories leave a doubt"
+NO_VERSION_LEFT = (
+    "the version that was written is not known: the program had gone on before the server was asked for it"
+)
 
 
 class Collector:
@@ -278,7 +281,10 @@ class Collector:
         try:
             found = self.sources(request.client).versions.left(target, request)
         except NoAnswer as problem:
-            self._log(f"no version: the server says: {problem}")
+            if not self.sources(request.client).is_overtaken():
+                self._log(f"no version: the server says: {problem}")
+            elif query.analysis is not None:  # the program may have dropped the table since
+                query.analysis.warnings.append(NO_VERSION_LEFT)
         if found is None:
             return None
         query.write.target = msgspec.structs.replace(target, version=found.version)

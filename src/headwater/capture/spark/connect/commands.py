@@ -66,7 +66,7 @@ def unread(command: Any, sources: Sources) -> str:
         return ""
     written = command.ml_command.write
     place = place_of("model", written.path, {}, sources)
-    is_seen = place is not None and sources.models.is_inside(place)
+    is_seen = place is not None and sources.models.is_model(place)
     return "" if is_seen or not written.HasField("obj_ref") else _UNREAD_MODEL
 
 

@@ -66,9 +66,13 @@ class ModelNotes:
         self._places.add(place.key)
 
     def is_inside(self, dataset: Dataset) -> bool:
-        """Return whether a dataset is a model, or a part of one."""
+        """Return whether a dataset is a part of a model. Its own folder is none: a program may put other data there later."""
         namespace, name = dataset.key
-        return any(namespace == one[0] and f"{name}/".startswith(f"{one[1]}/") for one in list(self._places))
+        return any(namespace == one[0] and name.startswith(f"{one[1]}/") for one in list(self._places))
+
+    def is_model(self, dataset: Dataset) -> bool:
+        """Return whether a dataset is a model that is reported, or a part of one."""
+        return dataset.key in self._places or self.is_inside(dataset)
 
     def give(self, attribute: int, depends: Dependencies) -> None:
         """Note what a model gives to a column."""
