@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.capture.spark import commands, crossing, emission, recorded, snapshots, statistics
+from headwater.capture.spark import commands, crossing, emission, evolution, recorded, snapshots, statistics
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.application import Application
 from headwater.capture.spark.commands import Write
@@ -349,6 +349,10 @@ class Collector:
             if left is None:
                 return metrics
             execution.write.target = msgspec.structs.replace(found, version=left.version)
+            if execution.write.jname is not None and found.layer == snapshots.DELTA and execution.analysis is not None:
+                # saveAsTable over a table leaves it its columns, which no plan says: createOrReplace has the same one.
+                fields = evolution.delta_fields_at(catalog.jsession, found.location, left.version)
+                execution.analysis.fields = fields or execution.analysis.fields
             if metrics is None or not metrics.written.is_reported:
                 return Metrics(left.counts, metrics.scans if metrics else [])
         except Exception as error:  # noqa: BLE001 - a version is worth less than the run

@@ -38,6 +38,13 @@ def delta_fields(jsession: Any, location: str) -> list[dict[str, Any]]:
     return schema.json_fields(log.unsafeVolatileSnapshot().schema())
 
 
+def delta_fields_at(jsession: Any, location: str, version: str) -> list[dict[str, Any]]:
+    """Return the schema of a Delta table at its current version; empty if that is another one by now."""
+    log = crossing.java_class(jsession, "org.apache.spark.sql.delta.DeltaLog").forTable(jsession, location)
+    snapshot = log.unsafeVolatileSnapshot()
+    return schema.json_fields(snapshot.schema()) if str(snapshot.version()) == version else []
+
+
 def added_columns(jtable: Any, started: int) -> list[str]:
     """Return the columns of an Iceberg table of which no row has a value before a query: they came after its last snapshot.
 
