@@ -200,6 +200,8 @@ def _state(one: _Instance, name: str) -> _State:
 
 
 def _line(one: _Instance, state: _State, lacking: _Lacking) -> str:
+    if not lacking.entity:
+        return f"{one.entity} {one.instance} {state.state}: it needs inputs that your key may not see"
     because = f" ({lacking.ref})" if lacking.ref else ""
     until = f", expected {lacking.until}" if lacking.until else ""
     return f"{one.entity} {one.instance} {state.state}: {lacking.entity} {', '.join(lacking.instances)} is {lacking.why}{because}{until}"

@@ -41,6 +41,12 @@ from stored.server_state;
 
 create temp view latest_changes as select * from stored.latest_changes;
 
+-- When this server was installed, and how far its alerts have come: about no dataset.
+create temp view migrations as select * from stored.migrations;
+
+create temp view alert_state as
+select only_one, looked_at, seen_until, measured_until, null::text as trouble from stored.alert_state;
+
 create temp view datasets as select * from stored.datasets t where t.id in (select id from visible_datasets);
 
 create temp view dataset_links as
@@ -57,6 +63,31 @@ create temp view namespaces as
 select * from stored.namespaces t where t.name in (select namespace from visible_datasets union all select namespace from visible_jobs);
 
 create temp view runs as select * from stored.runs t where t.job_id in (select id from visible_jobs);
+
+-- Events of the runs of one visible job, without facets: their text may name anything. The inputs and outputs are those of the run that were reported around then,
+-- by the names that they have now. An event of a run of several jobs, of a job or of a dataset alone is left out: its row does not tell of which it is.
+create temp view events as
+select t.event_time, t.digest, t.kind, t.event_type, t.run_id, t.producer, t.received_at, convert_to(jsonb_build_object(
+    'eventType', t.event_type, 'eventTime', to_char(t.event_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'producer', t.producer,
+    'run', jsonb_build_object('runId', coalesce(r.external_id, t.run_id::text)), 'job', jsonb_build_object('namespace', j.namespace, 'name', j.name),
+    'inputs', coalesce(d.inputs, '[]'), 'outputs', coalesce(d.outputs, '[]'))::text, 'UTF8') as body, t.arrived
+from stored.events t
+join stored.runs r on r.run_id = t.run_id and r.job_id in (select id from visible_jobs)
+join stored.jobs j on j.id = r.job_id
+left join lateral (
+  select jsonb_agg(n.name order by n.name) filter (where n.direction = 'in') as inputs, jsonb_agg(n.name order by n.name) filter (where n.direction = 'out') as outputs
+  from (
+    select distinct d.direction, jsonb_build_object('namespace', s.namespace, 'name', s.name) as name
+    from stored.report_datasets d left join stored.dataset_canonical c on c.dataset_id = d.dataset_id
+    join stored.datasets s on s.id = coalesce(c.canonical_id, d.dataset_id)
+    where d.job_id = r.job_id and d.report_id = t.run_id and d.first_at <= t.event_time and d.last_at >= t.event_time
+      and d.dataset_id in (select id from visible_datasets)) n) d on true
+where t.run_id is not null and not exists (select from stored.runs o where o.run_id = t.run_id and o.job_id <> r.job_id);
+
+-- What a warning says may quote the event.
+create temp view warnings as
+select w.event_time, w.digest, w.position, w.producer, w.code, ''::text as place, ''::text as message from stored.warnings w
+where exists (select from pg_temp.events e where e.digest = w.digest and e.event_time = w.event_time);
 
 create temp view reports as select * from stored.reports t where t.job_id in (select id from visible_jobs);
 
@@ -99,11 +130,28 @@ create temp view owner_facets as select * from stored.owner_facets t where t.own
 -- `is true`: the subquery is hashed once for a statement, and not run again for each set that is looked up.
 create temp view facet_sets as
 select * from stored.facet_sets t
-where t.name in ('schema', 'documentation', 'ownership', 'dataSource', 'storage', 'tags', 'datasetType', 'jobType', 'sourceCodeLocation')
+where t.name in ('schema', 'documentation', 'ownership', 'dataSource', 'storage', 'tags', 'datasetType', 'jobType', 'sourceCodeLocation',
+                 'headwater_inheritance')
   and (t.id in (select set_id from pg_temp.owner_facets)) is true;
 
+-- The partitions and heirs that a catalog lists of a table: those that are visible wherever this list is.
+create function pg_temp.visible_children(list uuid, body bytea) returns bytea language plpgsql stable as $$
+begin
+  return (
+    select convert_to(jsonb_build_object('children', coalesce(jsonb_agg(child), '[]'))::text, 'UTF8')
+    from jsonb_array_elements_text(convert_from(body, 'UTF8')::jsonb->'children') child
+    where not exists (
+      select from stored.facet_sets s join pg_temp.owner_facets o on o.set_id = s.id join stored.datasets d on d.id = o.owner
+      where s.name = 'headwater_inheritance' and s.body_id = list and not exists (
+        select from stored.datasets n where n.namespace = d.namespace and n.name = child and n.id in (select id from pg_temp.visible_datasets))));
+exception when others then
+  return '{"children": []}';
+end $$;
+
 create temp view facet_bodies as
-select * from stored.facet_bodies t where (t.id in (select body_id from pg_temp.facet_sets)) is true;
+select t.id, case when position('"children"'::bytea in t.body) > 0 and t.id in (select body_id from stored.facet_sets where name = 'headwater_inheritance')
+                  then pg_temp.visible_children(t.id, t.body) else t.body end as body
+from stored.facet_bodies t where (t.id in (select body_id from pg_temp.facet_sets)) is true;
 
 create temp view report_columns as
 select * from stored.report_columns t
@@ -116,7 +164,35 @@ where t.job_id in (select id from visible_jobs) and t.target_id in (select id fr
 create temp view column_sets as
 select * from stored.column_sets t where (t.id in (select set_id from pg_temp.report_columns)) is true;
 
-create temp view annotations as select * from stored.annotations t where t.owner in (select id from visible_objects);
+-- Another name that a person took back is a name of another dataset again.
+create temp view annotations as
+select * from stored.annotations t
+where t.owner in (select id from visible_objects)
+  and (t.kind <> 'alias' or t.value->>'id' in (select id::text from visible_datasets));
+
+create temp view visible_nodes as
+select 'dataset:' || d.namespace || ':' || d.name as node from stored.datasets d where d.id in (select id from visible_datasets)
+union all select 'job:' || j.namespace || ':' || j.name from stored.jobs j where j.id in (select id from visible_jobs);
+
+-- Changes by people of what is visible, whose other end is too.
+create temp view changes as
+select * from stored.changes t
+where t.node in (select node from visible_nodes) and (t.other = '' or t.other in (select node from visible_nodes));
+
+-- A producer may write what no JSON of PostgreSQL is.
+create function pg_temp.field_of(body bytea, field text) returns text language plpgsql stable as $$
+begin
+  return convert_from(body, 'UTF8')::json->>field;
+exception when others then
+  return null;
+end $$;
+
+-- Data sources as the facets of visible datasets name them.
+create temp view sources as
+select n.name, n.url, min(n.first_at) as first_seen from (
+  select pg_temp.field_of(b.body, 'name') as name, coalesce(pg_temp.field_of(b.body, 'uri'), '') as url, o.first_at
+  from pg_temp.owner_facets o join stored.facet_sets s on s.id = o.set_id and s.name = 'dataSource' join stored.facet_bodies b on b.id = s.body_id) n
+where n.name is not null group by n.name, n.url;
 
 -- Documents of jobs have the words of their SQL: a search would tell of words that the reader may not read.
 create temp view search_documents as
@@ -125,6 +201,8 @@ select * from stored.search_documents t where t.type = 'DATASET' and t.id in (se
 create temp view usage as select * from stored.usage t where t.dataset_id in (select id from visible_datasets);
 
 create temp view costs as select * from stored.costs t where t.owner in (select id from visible_objects);
+
+create temp view query_counts as select * from stored.query_counts t where t.job_id in (select id from visible_jobs);
 
 create temp view recurrence as select * from stored.recurrence t where t.job_id in (select id from visible_jobs);
 

@@ -10,6 +10,7 @@ import pytest
 from headwater import store
 from headwater.store import sqlfile
 from headwater.store.embedded import EmbeddedPostgres
+from headwater.store.limited import shadow_tables
 from headwater.store.usage.measured import MEASUREMENTS
 
 STORE = Path(str(store.__file__)).parent
@@ -19,6 +20,10 @@ FILES = sorted(
 QUERIES = {f"{file}.{name}": query for file in FILES for name, query in sqlfile.load(file).items()} | {
     f"{measurement.table}.{measurement.statement.name}": measurement.statement for measurement in MEASUREMENTS
 }
+WRITES = re.compile(
+    r"^\s*(insert|update|delete|truncate|lock|create|drop|alter|merge|vacuum|analyze)\b|\bfor (no key )?(update|share)\b",
+    re.MULTILINE | re.IGNORECASE,
+)
 PLACEHOLDER = re.compile(r"%\((\w+)\)[sb]")
 
 
@@ -31,6 +36,30 @@ def test_prepares(postgres: EmbeddedPostgres, migrated: Any, query: sqlfile.Quer
     )
     with psycopg.connect(postgres.url, autocommit=True) as connection:
         connection.execute(f"prepare q as {sql}".encode())
+
+
+def test_reads_are_prepared_over_the_views_of_limited_readers(
+    postgres: EmbeddedPostgres, migrated: Any, run: Any
+) -> None:
+    """A query that holds for a table may not hold for a view: a view has no primary key that the columns of a group depend on."""
+
+    async def refused() -> dict[str, str]:
+        found = {}
+        async with await psycopg.AsyncConnection.connect(postgres.url, autocommit=True) as connection:
+            await shadow_tables(connection)
+            for name, query in QUERIES.items():
+                if WRITES.search(query.sql):
+                    continue
+                numbers: dict[str, int] = {}
+                sql = PLACEHOLDER.sub(lambda match: f"${numbers.setdefault(match[1], len(numbers) + 1)}", query.sql)  # noqa: B023
+                try:
+                    await connection.execute(f"prepare q as {sql.replace('%%', '%')}".encode())
+                    await connection.execute("deallocate q")
+                except psycopg.Error as error:
+                    found[name] = str(error)
+        return found
+
+    assert run(refused()) == {}
 
 
 def test_module_and_file_have_the_same_name() -> None:

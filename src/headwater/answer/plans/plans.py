@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from headwater.answer.people.limits import without_limits
-from headwater.answer.plans.visible_items import VisibleItems
+from headwater.answer.plans.visible_items import NUMBERS, VisibleItems
 from headwater.answer.status.declared import declared
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
 from headwater.entities.plans.plan import Item, Plan, Sets
@@ -22,6 +22,7 @@ from headwater.store import plans as store
 from headwater.store.database import Connection, Database
 from headwater.store.limited import is_limited
 from headwater.store.plan_workers import PlanWorker
+from headwater.store.status import entities as entity_store
 from headwater.store.status import restorable
 
 
@@ -133,12 +134,13 @@ async def plans(
     async with database.snapshot() as connection:
         rows, total = await store.page(connection, state, incident, limit, offset)
         shown = []
+        declarations: dict[uuid.UUID | None, StoredDeclarations] = {}
         for row in rows:
-            items = await store.items(connection, row.id)
-            if (visible := await _visible(database, connection, row)) is not None:
-                shown.append(_plan_view(row, visible.renumber(items), visible.numbers.count))
-            else:
-                shown.append(_plan_view(row, items, row.items))
+            items, total_items = await store.items(connection, row.id), row.items
+            if is_limited():
+                numbers = await _visible_numbers(database, connection, row, declarations)
+                items, total_items = [one for one in items if one.number in numbers], numbers.count
+            shown.append(_plan_view(row, items, total_items))
         workers = await worker_store.connected(connection, dt.datetime.now(dt.UTC))
     return PlanList(total, shown, workers)
 
@@ -181,7 +183,25 @@ async def _visible(database: Database, connection: Connection, row: store.Stored
     """Return the part of a plan that a limited reader may see; None for a reader who may see it all."""
     if not is_limited():
         return None
-    held = await declared(connection, row.declared_at)
+    return await _load_visible(database, row, await declared(connection, row.declared_at))
+
+
+async def _visible_numbers(
+    database: Database,
+    connection: Connection,
+    row: store.StoredPlan,
+    declarations: dict[uuid.UUID | None, StoredDeclarations],
+) -> Ordinals:
+    """Return the numbers of the items that a limited reader may see. `declarations`: those read for other plans of the list."""
+    applied = await entity_store.applied(connection, row.declared_at)
+    id_ = applied.id if applied else None
+    held = declarations.get(id_)
+    if held is None:
+        held = declarations[id_] = await declared(connection, row.declared_at)
+    return await NUMBERS.get_or_load(row.id, frozenset(held.ids), lambda: _load_visible(database, row, held))
+
+
+async def _load_visible(database: Database, row: store.StoredPlan, held: StoredDeclarations) -> VisibleItems:
     with without_limits():
         async with database.snapshot() as unlimited:
             _, found, inputs = await _load_plan(unlimited, row)

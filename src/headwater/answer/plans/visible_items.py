@@ -1,6 +1,9 @@
 """The part of a plan that a limited reader may see: items that make instances of visible entities, numbered without the others."""
 
-from collections.abc import Iterable
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -61,3 +64,28 @@ class VisibleItems:
 
     def _of(self, sets: Sets) -> Sets:
         return {name: some for name, some in sets.items() if name in self.held.ids}
+
+
+class VisibleNumbers:
+    """The numbers of the items of plans that a limited reader may see, by plan and visible entities: a plan never changes, so each is loaded once."""
+
+    def __init__(self, most: int = 2_000) -> None:
+        self._most = most
+        self._found: OrderedDict[tuple[uuid.UUID, frozenset[str]], Ordinals] = OrderedDict()
+
+    async def get_or_load(
+        self, plan: uuid.UUID, entities: frozenset[str], load: Callable[[], Coroutine[Any, Any, VisibleItems]]
+    ) -> Ordinals:
+        """Return the numbers of a plan's items that make instances of these entities; `load`: the plan, if they are not remembered."""
+        key = (plan, entities)
+        if key not in self._found:
+            self._found[key] = (await load()).numbers
+            while len(self._found) > self._most:
+                self._found.popitem(last=False)
+        else:
+            self._found.move_to_end(key)
+        return self._found[key]
+
+
+NUMBERS = VisibleNumbers()
+"""Those that this process has read."""

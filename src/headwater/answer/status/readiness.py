@@ -3,10 +3,11 @@
 import datetime as dt
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
+from headwater.answer.people.limits import without_limits
 from headwater.answer.status.declared import declared
 from headwater.answer.status.news import News
 from headwater.entities.declaration.stored_declarations import StoredDeclarations
@@ -19,6 +20,7 @@ from headwater.entities.time.ordinals import NONE, Ordinals
 from headwater.errors import InvalidQuestion
 from headwater.model.moments import aware
 from headwater.store.database import Connection, Database
+from headwater.store.limited import is_limited
 from headwater.store.status import incidents
 from headwater.store.status import status as store
 
@@ -51,7 +53,10 @@ class Pin(msgspec.Struct, frozen=True):
 
 
 class Lacking(msgspec.Struct, frozen=True):
-    """Instances that may not be read, and why. `until`: from when on they are expected. `outcome`: blocks, failed (waiting is over), accepted."""
+    """Instances that may not be read, and why. `until`: from when on they are expected. `outcome`: blocks, failed (waiting is over), accepted.
+
+    To a limited reader `entity` is empty and `why` is `not_visible` where a state needs an entity that the reader may not see.
+    """
 
     entity: str
     instances: list[str]
@@ -156,10 +161,11 @@ async def _look(
                     window = (held.ids[name], need.first, need.end)
                     known[name] = replayed(await store.changes(connection, window, seq))
         spared = await _spared(connection, held, known)
+    hidden = await _hidden_needs(database, held, {one.entity for one in asked}, as_of)
     moment = int(now.timestamp())
     due = {name: seconds for name in needs if (seconds := held.declared[name].due) is not None}
     instances = [
-        _readiness_view(held, one, ordinal, used, moment, due)
+        _without(_readiness_view(held, one, ordinal, used, moment, due), hidden.get(one.entity, frozenset()))
         for one, some in wanted
         for used in [_used(known, spared, one.entity)]
         for ordinal in some.members().tolist()
@@ -167,6 +173,35 @@ async def _look(
     numbers = frozenset(held.ids[name] for name in needs)
     found = Ready(seq, all(one.ready for one in instances), instances)
     return msgspec.structs.replace(found, intervals=_intervals(held, found)) if intervals else found, numbers
+
+
+async def _hidden_needs(
+    database: Database, held: StoredDeclarations, entities: set[str], as_of: dt.datetime | None
+) -> dict[str, set[str]]:
+    """Return by entity the states that need an entity that a limited reader may not see: of them it cannot be told whether they are ready."""
+    if not is_limited():
+        return {}
+    with without_limits():
+        async with database.snapshot() as connection:
+            whole = await declared(connection, as_of)
+    found: dict[str, set[str]] = {}
+    for name in entities & whole.ids.keys():
+        hidden = {
+            link.state for link in whole.graph.upstream(name) if not link.carried and link.upstream not in held.ids
+        }
+        if hidden:
+            found[name] = hidden
+    return found
+
+
+def _without(one: ReadyInstance, hidden: Collection[str]) -> ReadyInstance:
+    """Return an instance's readiness with these states not ready, because what they need is not visible."""
+    if not hidden:
+        return one
+    unseen = [Lacking("", [], 0, "not_visible", "", None, "blocks")]
+    states = [ReadyState(s.state, False, False, False, [], unseen) if s.state in hidden else s for s in one.states]
+    best = next((s.state for s in reversed(states) if s.ready), None)
+    return ReadyInstance(one.entity, one.instance, best is not None, best, states)
 
 
 async def _spared(
@@ -252,7 +287,7 @@ def _intervals(held: StoredDeclarations, found: Ready) -> dict[str, dict[str, In
         texts.setdefault(one.entity, set()).add(one.instance)
         for state in one.states:
             named: list[Pin | Lacking] = [*state.pins, *state.missing]
-            for each in named:
+            for each in (each for each in named if each.entity):
                 texts.setdefault(each.entity, set()).update(each.instances)
     return {
         name: {text: _interval(of.calendar, text) for text in sorted(some)}

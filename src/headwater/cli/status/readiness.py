@@ -111,6 +111,8 @@ def _state(state: dict[str, Any], limit: int) -> None:
 
 def words(lacking: dict[str, Any]) -> str:
     """Say what is missing and why: `2024-03-10 of reads: late: expected by now`."""
+    if not lacking["entity"]:
+        return "needs inputs that you may not see"
     values = {
         **lacking,
         "until": f"{output.moment(lacking['until'])} UTC",

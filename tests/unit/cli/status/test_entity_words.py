@@ -91,3 +91,16 @@ def test_without_the_server_only_the_drawing_is_missing(answered: Any, monkeypat
     assert "the drawing of a calendar needs server" in told
     assert "2024-02-26" not in told
     assert "wrong incident-1" in told
+
+
+def test_inputs_out_of_sight_are_not_named() -> None:
+    lacking = {
+        "entity": "",
+        "instances": [],
+        "count": 0,
+        "why": "not_visible",
+        "ref": "",
+        "until": None,
+        "outcome": "blocks",
+    }
+    assert words(lacking) == "needs inputs that you may not see"

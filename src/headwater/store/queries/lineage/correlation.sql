@@ -241,4 +241,5 @@ join correlation_items n on n.id = e.child_id and n.kind = 'RUN'
 join runs r on r.run_id = n.run_id and r.job_id = n.job_id and r.state = 3
 join jobs j on j.id = r.job_id
 where (%(namespace)s::text is null or j.namespace = %(namespace)s) and (%(name)s::text is null or j.name = %(name)s)
-group by r.run_id, r.job_id order by r.ended_at desc nulls last, r.run_id, r.job_id limit %(limit)s
+group by r.run_id, r.job_id, r.state, r.ended_at, r.first_event_at, r.last_event_at
+order by r.ended_at desc nulls last, r.run_id, r.job_id limit %(limit)s

@@ -106,7 +106,8 @@ order by d.id, t.name limit 2001
 with use as (
   select d.id, d.namespace, d.name, lower(regexp_replace(d.name, '^.*[/.]', '')) as short,
          bool_or(e.direction = 'in') as is_read, bool_or(e.direction = 'out') as is_written
-  from edges e left join dataset_canonical c on c.dataset_id = e.dataset_id join datasets d on d.id = coalesce(c.canonical_id, e.dataset_id) group by d.id
+  from edges e left join dataset_canonical c on c.dataset_id = e.dataset_id join datasets d on d.id = coalesce(c.canonical_id, e.dataset_id)
+  group by d.id, d.namespace, d.name
 )
 select 'dataset:' || r.namespace || ':' || r.name, 'dataset:' || w.namespace || ':' || w.name
 from use r join use w on w.short = r.short and w.id <> r.id

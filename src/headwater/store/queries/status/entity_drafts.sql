@@ -20,7 +20,7 @@ select m.node, j.id, e.direction, j.namespace, j.name, j.parent_id,
        (select r.class from recurrence r where r.job_id = j.id and not r.deleted)
 from member m join edges e on e.dataset_id = m.id join jobs j on j.id = e.job_id
 where not j.hidden
-group by m.node, j.id, e.direction order by j.namespace, j.name, j.id, e.direction, m.node
+group by m.node, j.id, j.namespace, j.name, j.parent_id, e.direction order by j.namespace, j.name, j.id, e.direction, m.node
 
 -- name: runs :many
 -- Runs of these jobs that did not fail: the latest of each, and its first few. The time they were for: their own, or their parent's, or its parent's.
