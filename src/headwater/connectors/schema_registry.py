@@ -7,7 +7,7 @@ next one. A registry does not say when a version was registered, so a version ha
 
 import datetime as dt
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -22,6 +22,7 @@ from headwater.model.connector_reports import ConnectorCheck, ConnectorTask, Pul
 _RUNS: Final = uuid.UUID("6b1ab9a5-2a07-5a3b-9e5c-736368656d61")
 _SUFFIX: Final = "-value"
 _DEEPEST: Final = 8
+_MOST_REFERENCES: Final = 100
 COMPATIBILITY: Final = "headwater_compatibility"
 
 
@@ -43,15 +44,21 @@ def pull(task: ConnectorTask, send: Send) -> PullReport:
             if not subject.endswith(_SUFFIX):
                 continue
             path = f"/subjects/{quote(subject, safe='')}/versions"
-            versions[subject] = [int(one) for one in rest.get(path)]
+            try:
+                versions[subject] = [int(one) for one in rest.get(path)]
+            except NotFound:  # deleted since it was listed
+                continue
             compatibility[subject] = _compatibility(rest, subject) or usual
             new = [one for one in versions[subject] if one not in seen.get(subject, ())]
             if not new and asked.get(subject) not in {None, compatibility[subject]}:
                 new = versions[subject][-1:]  # what is asked of the next version has changed
             for version in new:
                 rows += 1
-                found = rest.get(f"{path}/{version}")
-                fields = _fields(found.get("schemaType") or "AVRO", found["schema"])
+                try:
+                    found = rest.get(f"{path}/{version}")
+                except NotFound:
+                    continue
+                fields = _fields(found.get("schemaType") or "AVRO", found["schema"], _referenced(rest, found))
                 if fields is None:
                     warnings.append(
                         f"{subject} version {version}: the columns of {found.get('schemaType')} are not read"
@@ -59,6 +66,8 @@ def pull(task: ConnectorTask, send: Send) -> PullReport:
                 # One after the other, in the order of their numbers.
                 at = now + dt.timedelta(microseconds=rows)
                 send(_version(task.settings["namespace"], subject, found, fields, compatibility[subject], at))
+    for subject in sorted(seen.keys() - versions.keys()):
+        warnings.append(f"{subject} was deleted in the registry: the versions that were read of it are kept")
     return PullReport(rows, {"versions": versions, "compatibility": compatibility}, None, tuple(warnings))
 
 
@@ -90,8 +99,25 @@ def _version(
     )
 
 
-def _fields(kind: str, text: str) -> list[dict[str, Any]] | None:
-    """Return the columns of a schema: of an Avro record, or of an object of JSON Schema. None of other kinds."""
+def _referenced(rest: Rest, found: Mapping[str, Any]) -> list[Any]:
+    """Return the schemas that a schema refers to, and those that these refer to. One that the registry has no more is left out."""
+    schemas, left, seen = list[Any](), list(found.get("references") or []), set[tuple[str, int]]()
+    while left and len(seen) < _MOST_REFERENCES:
+        one = left.pop(0)
+        if (place := (str(one["subject"]), int(one["version"]))) in seen:
+            continue
+        seen.add(place)
+        try:
+            other = rest.get(f"/subjects/{quote(place[0], safe='')}/versions/{place[1]}")
+            schemas.append(msgspec.json.decode(other["schema"]))
+        except (NotFound, msgspec.DecodeError):
+            continue
+        left += other.get("references") or []
+    return schemas
+
+
+def _fields(kind: str, text: str, referenced: Sequence[Any] = ()) -> list[dict[str, Any]] | None:
+    """Return the columns of a schema: of an Avro record, or of an object of JSON Schema. None of other kinds. `referenced`: schemas that it names."""
     if kind == "PROTOBUF":
         return None
     try:
@@ -100,18 +126,48 @@ def _fields(kind: str, text: str) -> list[dict[str, Any]] | None:
         return None
     if kind == "JSON":
         return _json_fields(schema) if isinstance(schema, dict) else None
-    return _avro_fields(schema) if isinstance(schema, dict) and schema.get("type") == "record" else None
+    if not isinstance(schema, dict) or schema.get("type") != "record":
+        return None
+    records: dict[str, Mapping[str, Any]] = {}
+    for one in (*referenced, schema):
+        _name_records(one, "", records)
+    return _avro_fields(schema, records, str(schema.get("namespace") or ""))
 
 
-def _avro_fields(record: Mapping[str, Any], depth: int = 0) -> list[dict[str, Any]]:
+def _name_records(schema: Any, space: str, found: dict[str, Mapping[str, Any]]) -> None:
+    """Note the records of a schema by their full names: a later field may give the name alone."""
+    if isinstance(schema, list):
+        for one in schema:
+            _name_records(one, space, found)
+    elif isinstance(schema, dict):
+        if schema.get("type") == "record":
+            full = _full_name(str(schema.get("name")), str(schema.get("namespace") or space))
+            space = full.rpartition(".")[0]
+            found[full] = {"namespace": space, **schema}
+            for field in schema.get("fields") or []:
+                _name_records(field.get("type"), space, found)
+        else:
+            for inner in ("type", "items", "values"):
+                _name_records(schema.get(inner), space, found)
+
+
+def _full_name(name: str, space: str) -> str:
+    return name if "." in name or not space else f"{space}.{name}"
+
+
+def _avro_fields(
+    record: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]], space: str, depth: int = 0
+) -> list[dict[str, Any]]:
     found = []
     for field in record.get("fields") or []:
         kind, inner = _avro_type(field["type"])
+        if inner is None:
+            inner = records.get(_full_name(kind.removeprefix("array<").removesuffix(">"), space))
         told: dict[str, Any] = {"name": str(field["name"]), "type": kind}
         if field.get("doc"):
             told["description"] = field["doc"]
         if inner is not None and depth < _DEEPEST:
-            told["fields"] = _avro_fields(inner, depth + 1)
+            told["fields"] = _avro_fields(inner, records, str(inner.get("namespace") or space), depth + 1)
         found.append(told)
     return found
 

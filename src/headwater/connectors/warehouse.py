@@ -12,16 +12,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from headwater.connectors import Send
+from headwater.connectors import Send, trino_tables
 from headwater.errors import DatabaseRefused, NotInstalled, StageFailed
 from headwater.home import write_private
 from headwater.model.connector_reports import ConnectorCheck, ConnectorTask, PullReport
-from headwater.pipeline.query_log.pull import Source, source
+from headwater.pipeline.query_log.pull import Source, source, trino
 from headwater.pipeline.query_log.pull.asking import Statement
 from headwater.pipeline.query_log.pull.pulling import DEFINITIONS, Asked
 from headwater.pipeline.query_log.pull.pulling import pull as pull_windows
@@ -64,6 +64,9 @@ def test(task: ConnectorTask) -> Iterator[ConnectorCheck]:
             asked = its.statements(now - dt.timedelta(minutes=5), now, environ, frozenset())
             yield _tried(its, task, connection, environ, "log", "failed", asked[0])
             yield _tried(its, task, connection, environ, DEFINITIONS, "missing", its.definitions(environ))
+            if task.kind == "trino":
+                with suppress(Exception):  # of the client library; the log's check told of it
+                    yield from trino_tables.check_others(connection, GRANTS["trino"].format_map(task.settings))
     if find_spec("pyspark") is None:
         yield ConnectorCheck("spark", "failed", "the query log is read on Spark, which is not installed", _SPARK)
 
@@ -97,7 +100,6 @@ def _tried(
 
 
 def pull(task: ConnectorTask, send: Send) -> PullReport:
-    del send  # the pipeline publishes itself
     if find_spec("pyspark") is None:
         raise NotInstalled(
             f"the query log of {task.kind} is read on Spark: {_SPARK}", extra="spark", missing=["pyspark"]
@@ -112,9 +114,26 @@ def pull(task: ConnectorTask, send: Send) -> PullReport:
             its, Asked(folder / "log", besides=frozenset({DEFINITIONS})), environ,
             now=lambda: dt.datetime.now(dt.UTC), sleep=time.sleep, tell=lambda _window: None,
         )  # fmt: skip
+        tables, catalogs, warnings = _read_catalogs(its, task, environ, send)
     published = _sync(task, folder) if any((folder / "log").glob("*.gz")) else {}
     events = int((published.get("published") or {}).get("events") or 0)
-    return PullReport(pulled.rows, {"until": pulled.until.isoformat()}, pulled.until, published=events)
+    cursor = {"until": pulled.until.isoformat(), **({"catalogs": catalogs} if catalogs else {})}
+    return PullReport(pulled.rows + tables, cursor, pulled.until, tuple(warnings), published=events)
+
+
+def _read_catalogs(
+    its: Source, task: ConnectorTask, environ: Mapping[str, str], send: Send
+) -> tuple[int, dict[str, Any], list[str]]:
+    """Send the tables of a warehouse of which the log does not tell columns: Trino's. The pipeline publishes what the log tells by itself."""
+    if task.kind != "trino":
+        return 0, {}, []
+    before = (task.cursor or {}).get("catalogs") or {}
+    try:
+        with closing(its.connect(environ, _SECONDS)) as connection:
+            namespace = task.settings.get("namespace") or trino.namespace_of(environ)
+            return trino_tables.send_tables(connection, namespace, before, dt.datetime.now(dt.UTC), send)
+    except Exception as error:  # noqa: BLE001 - of the client library: the log that was pulled is not lost for it
+        return 0, before, [f"the columns of tables cannot be read: {error_line(error, environ, its.SECRETS)}"]
 
 
 def _sync(task: ConnectorTask, folder: Path) -> dict[str, Any]:

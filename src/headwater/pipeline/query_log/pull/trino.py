@@ -78,6 +78,11 @@ def record(row: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
     return told
 
 
+def namespace_of(environ: Mapping[str, str]) -> str:
+    """Return the namespace that the reader makes of this server's queries."""
+    return f"trino://{environ['TRINO_HOST']}:{_port(environ)}"
+
+
 def _scheme(environ: Mapping[str, str]) -> str:
     return "https" if environ.get("TRINO_PASSWORD") or environ.get("TRINO_TOKEN") else "http"
 

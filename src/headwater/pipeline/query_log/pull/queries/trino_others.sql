@@ -1,0 +1,2 @@
+-- Whether queries of other users are seen.
+SELECT count(*) FROM system.runtime.queries WHERE "user" <> current_user
