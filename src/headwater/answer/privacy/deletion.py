@@ -8,7 +8,7 @@ statements.
 import datetime as dt
 import uuid
 from collections.abc import Collection, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -23,7 +23,8 @@ from headwater.answer.status.wrong_by_reads import in_order
 from headwater.entities.status.marks import by_entity
 from headwater.entities.time import ranges
 from headwater.errors import InvalidQuestion, NotFound
-from headwater.model import references, version
+from headwater.model import facets, references, version
+from headwater.model.dataset_kind import kind_of
 from headwater.model.names import DatasetName
 from headwater.model.patterns import Pattern
 from headwater.model.references import Reference, References
@@ -35,15 +36,24 @@ from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage.edges import Moment
 from headwater.store.lineage.nodes import NodeRow
 from headwater.store.privacy import places as store
-from headwater.store.privacy.subject_statements import count_rows, delete_referring_rows, delete_rows
+from headwater.store.privacy.subject_statements import (
+    count_rows,
+    delete_referring_rows,
+    delete_rows,
+    expire_iceberg,
+    refresh_view,
+    vacuum_delta,
+)
 from headwater.store.status import status as status_store
 
 _CHUNK: Final = 500
 _MOST_VERSIONS: Final = 1_000
 _NAMED_VERSIONS: Final = 5
 _FILES: Final = ("file", "s3://", "s3a://", "gs://", "abfs", "wasb", "hdfs://", "dbfs")
+_STREAMS: Final = ("kafka://", "kinesis://", "pubsub", "eventhub", "sb://", "pulsar://")
 _UNKNOWN: Final = (
-    "Backups and snapshots of databases, disks and object stores. Restore none from before the deletion, or delete in it again.",
+    "Backups and snapshots of databases, disks and object stores: `headwater privacy scan` says which files have the value. "
+    "Restore none from before the deletion, or delete in it again.",
     "Copies by hand, mails, and what a dashboard exported: their readers are listed by `headwater privacy where`.",
     "Headwater's own event log, if producers send values, as in SQL without masked literals: search `events.body` for it.",
     "Partitions read by their own name, and heirs of a table, where `headwater connect postgres` reads no catalog: ask for their column too.",
@@ -80,10 +90,12 @@ class StoredVersions(msgspec.Struct, frozen=True):
 
 
 class DeletionPlace(msgspec.Struct, frozen=True):
-    """A dataset in which the subject may be, in the order of deletion. `action`: `delete` (rows by the key), `rewrite` (files that hold it), or
-    `make again` (no column of it names the subject). `after`: places that must be clean before. `jobs`: those that write it, to run again
+    """A dataset in which the subject may be, in the order of deletion. `action`: `delete` (rows by the key), `rewrite` (files that hold it),
+    `make again` (no column of it names the subject, or it is a materialized view), `expire` (a topic, whose records cannot be scanned or changed), or
+    `nothing` (a view, which holds no rows). `after`: places that must be clean before. `jobs`: those that write it, to run again
     where it is made from another place. `before`: statements that delete, by foreign keys, what refers to the rows of `delete`; to run first.
-    `before`, `delete`, `prove`: statements or commands with `:subject` for the subject; prove finds 0.
+    `before`, `delete`, `prove`: statements or commands with `:subject` for the subject; prove finds 0. `then`: statements to run after it, until
+    which the old versions of a table that keeps them still hold the subject.
     """
 
     order: int
@@ -98,6 +110,7 @@ class DeletionPlace(msgspec.Struct, frozen=True):
     teams: list[str]
     before: list[str]
     delete: str | None
+    then: list[str]
     prove: list[str]
 
 
@@ -115,6 +128,13 @@ class DeletionReport(msgspec.Struct, frozen=True):
     hidden_columns: list[str]
     elsewhere: list[str]
     left_out: int
+
+
+class _Form(NamedTuple):
+    """`kind`: TABLE, VIEW and so on, as the dataset's type; `layer`: its table format, such as delta."""
+
+    kind: str = ""
+    layer: str = ""
 
 
 async def plan_deletion(database: Database, question: DeletionQuestion) -> DeletionReport:
@@ -178,6 +198,7 @@ async def _report(
     jobs = await node_store.by_ids(connection, {job for some in makers.values() for job in some})
     contacts = await contacts_of(connection, columns)
     referenced_by = await _references(connection, names)
+    forms = await _forms(connection, columns)
     instances = await _instances(connection, columns)
     order = in_order({id_: above.get(id_, set()) for id_ in columns}, {id_: names[id_].node_id for id_ in columns})
     places = []
@@ -186,7 +207,7 @@ async def _report(
             await _place(
                 connection, number, id_, names, columns[id_], above.get(id_, set()),
                 [jobs[job].node_id for job in sorted(makers.get(id_, ()), key=str) if job in jobs], instances.get(id_, []), contacts.get(id_),
-                referenced_by.get(names[id_].namespace, {}),
+                referenced_by.get(names[id_].namespace, {}), forms.get(id_, _Form()),
             )
         )  # fmt: skip
     again = [job for place in places if place.after for job in place.jobs]
@@ -241,21 +262,58 @@ async def _place(
     instances: list[str],
     contacts: Contacts | None,
     referenced_by: Mapping[str, list[Reference]],
+    form: _Form,
 ) -> DeletionPlace:
     row = names[id_]
     keys = [one.column for one in columns if one.is_key and one.column]
-    files = row.namespace.startswith(_FILES)
-    action = "rewrite" if files else "delete" if keys else "make again"
     versions = await dataset_store.versions(connection, id_, "infinity", _MOST_VERSIONS)
     stored = [one.external_version for one in versions if one.external_version]
     dates = [one.written_at for one in versions]
+    action = _action(row, keys, form)
+    rows = action == "delete"
     return DeletionPlace(
         number, row.node_id, columns, action, sorted(names[each].node_id for each in above if each in names), jobs, instances,
         StoredVersions(len(versions), min(dates, default=None), max(dates, default=None), stored[:_NAMED_VERSIONS]),
         contacts.owners if contacts else [], contacts.teams if contacts else [],
-        [] if files or not keys else delete_referring_rows(row.name, keys, referenced_by),
-        None if files or not keys else delete_rows(row.name, keys), _proofs(row, columns, files=files),
+        delete_referring_rows(row.name, keys, referenced_by) if rows else [], delete_rows(row.name, keys) if rows else None,
+        _following(row, form), _proofs(row, columns, action),
     )  # fmt: skip
+
+
+async def _forms(connection: Connection, places: Collection[uuid.UUID]) -> dict[uuid.UUID, _Form]:
+    found = {}
+    for id_, mine in (await facet_store.of_owners(connection, places, ("datasetType", "storage"))).items():
+        found[id_] = _Form(kind_of(mine.get("datasetType")), _layer(mine.get("storage")))
+    return found
+
+
+def _layer(body: bytes | None) -> str:
+    """Return the table format of a storage facet; "" of one that a producer wrote otherwise."""
+    try:
+        return facets.storage_layer(body) if body else ""
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+
+
+def _action(row: NodeRow, keys: list[str], form: _Form) -> str:
+    if row.namespace.startswith(_STREAMS):
+        return "expire"
+    if form.kind == "VIEW":
+        return "nothing"
+    if form.kind == "MATERIALIZED_VIEW":
+        return "make again"
+    if row.namespace.startswith(_FILES):
+        return "rewrite"
+    return "delete" if keys else "make again"
+
+
+def _following(row: NodeRow, form: _Form) -> list[str]:
+    files = row.namespace.startswith(_FILES)
+    if form.kind == "MATERIALIZED_VIEW":
+        return [refresh_view(row.name)]
+    if form.layer == "delta":
+        return [vacuum_delta(row.name, path=files)]
+    return expire_iceberg(row.name) if form.layer == "iceberg" else []
 
 
 async def _references(
@@ -286,9 +344,19 @@ def _decode_references(body: bytes) -> list[Reference]:
         return []
 
 
-def _proofs(row: NodeRow, columns: list[SubjectColumn], *, files: bool) -> list[str]:
-    if files:
-        return [f"grep -rlF -- :subject {_quoted_path(row.name)}"]
+def _proofs(row: NodeRow, columns: list[SubjectColumn], action: str) -> list[str]:
+    if action == "expire":
+        return [
+            f"{row.node_id} cannot be scanned: wait until its retention has ended, or write a tombstone for each key and let it be compacted"
+        ]
+    if action == "nothing":
+        return []
+    if row.namespace == "file":
+        return [f"headwater privacy scan -- :subject {_quoted_path(row.name)}"]
+    if row.namespace.startswith(_FILES):
+        return [
+            f"copy {row.namespace}/{row.name.lstrip('/')} to a folder, and search it: headwater privacy scan -- :subject FOLDER"
+        ]
     found = [count_rows(row.name, each.column) for each in columns if each.column]
     return found or [f"look into {row.node_id} by hand: its columns are not known"]
 

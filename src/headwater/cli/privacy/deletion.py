@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 from headwater.cli import output, server
 
 _INVALID = 3
-_STYLES = {"delete": "bold red", "rewrite": "bold red", "make again": "yellow"}
+_STYLES = {"delete": "bold red", "rewrite": "bold red", "expire": "bold red", "make again": "yellow"}
 
 
 def delete(
@@ -96,14 +97,7 @@ def _show(found: dict[str, Any], subject: str) -> None:
     )
     literal = "'" + subject.replace("'", "''") + "'"
     output.line()
-    output.line("delete, in this order:", "bold")
-    for one in found["places"]:
-        for text in one["before"]:
-            output.line(f"  {output.escaped(text.replace(':subject', literal))};")
-        if one["delete"]:
-            output.line(f"  {output.escaped(one['delete'].replace(':subject', literal))};")
-        elif one["action"] == "rewrite":
-            output.line(f"  rewrite the files of {output.printable(one['dataset'])} without the subject")
+    _show_steps(found["places"], literal)
     if found["make_again"]:
         output.line("then run again, in this order:", "bold")
         for job in found["make_again"]:
@@ -111,7 +105,8 @@ def _show(found: dict[str, Any], subject: str) -> None:
     output.line("proof: each of these must find 0, or nothing:", "bold")
     for one in found["places"]:
         for proof in one["prove"]:
-            output.line(f"  {output.escaped(proof.replace(':subject', literal))}")
+            written = literal if proof.startswith("select") else shlex.quote(subject)
+            output.line(f"  {output.escaped(proof.replace(':subject', written))}")
     output.line("what the lineage does not know:", "bold")
     for text in found["elsewhere"]:
         output.line(f"  {output.escaped(text)}")
@@ -119,6 +114,21 @@ def _show(found: dict[str, Any], subject: str) -> None:
         output.line(f"{output.counted(len(found['hidden_columns']), 'column')} hold only a hash or mask of it", "dim")
     if found["left_out"]:
         output.line(f"{found['left_out']:,} datasets further down were not looked at", "yellow")
+
+
+def _show_steps(places: list[dict[str, Any]], literal: str) -> None:
+    output.line("delete, in this order:", "bold")
+    for one in places:
+        for text in one["before"]:
+            output.line(f"  {output.escaped(text.replace(':subject', literal))};")
+        if one["delete"]:
+            output.line(f"  {output.escaped(one['delete'].replace(':subject', literal))};")
+        elif one["action"] == "rewrite":
+            output.line(f"  rewrite the files of {output.printable(one['dataset'])} without the subject")
+        elif one["action"] == "expire":
+            output.line(f"  let the records of {output.printable(one['dataset'])} expire")
+        for text in one["then"]:
+            output.line(f"    then {output.escaped(text)};")
 
 
 def _column(one: dict[str, Any]) -> str:

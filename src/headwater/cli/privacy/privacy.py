@@ -10,10 +10,12 @@ import typer
 from headwater.cli import declared_text, figures, output, server
 from headwater.cli.people.metadata import author
 from headwater.cli.privacy.deletion import delete, verify
+from headwater.cli.privacy.scanning import scan
 
 app = typer.Typer(no_args_is_help=True, help="Find where private values are, and check policies about them.")
 app.command()(delete)
 app.command()(verify)
+app.command()(scan)
 _BROKEN = 3
 _OF_TAGS = ("never_in", "only_in")
 _STYLES = {"plain": "bold red", "aggregated": "yellow", "masked": "green"}

@@ -35,6 +35,26 @@ def count_rows(table: str, column: str) -> str:
     return f"select count(*) from {_table(table)} where {within}"
 
 
+def refresh_view(name: str) -> str:
+    """Make a materialized view again, which no row can be deleted from."""
+    return f"refresh materialized view {_table(name)}"
+
+
+def vacuum_delta(name: str, *, path: bool) -> str:
+    """Remove the files of old versions of a Delta table, which time travel reads. It asks for `retentionDurationCheck` to be off."""
+    table = f"delta.`{name}`" if path else _table(name)
+    return f"vacuum {table} retain 0 hours"
+
+
+def expire_iceberg(name: str) -> list[str]:
+    """Expire all snapshots of an Iceberg table but the last, and remove files that no snapshot has, in Spark."""
+    text = name.replace("'", "''")
+    return [
+        f"call system.expire_snapshots(table => '{text}', older_than => current_timestamp(), retain_last => 1)",
+        f"call system.remove_orphan_files(table => '{text}')",
+    ]
+
+
 def _subject_in(keys: list[str]) -> str:
     return " or ".join(f"cast({_identifier(key)} as text) = :subject" for key in keys)
 

@@ -18,6 +18,7 @@ interface Place {
   owners: string[];
   before: string[];
   delete: string | null;
+  then: string[];
   prove: string[];
 }
 
@@ -89,7 +90,7 @@ function Places({ report }: { report: Report }) {
             minor: true,
             value: (one) => one.delete,
             cell: (one) =>
-              [...one.before, one.delete].map(
+              [...one.before, one.delete, ...one.then].map(
                 (text) =>
                   text && (
                     <code key={text} className="small">
