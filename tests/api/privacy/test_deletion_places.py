@@ -28,7 +28,9 @@ def places(client: Any) -> dict[str, Any]:
         _target("it's/people.parquet", "s3://lake"),
         _target("db.shop.copy", PG),
     ]
-    send(client, *(run_event("COMPLETE", n, f"load {n}", [source], [one], namespace=PG) for n, one in enumerate(targets)))
+    send(
+        client, *(run_event("COMPLETE", n, f"load {n}", [source], [one], namespace=PG) for n, one in enumerate(targets))
+    )
     reply = client.post("/api/v2/privacy/deletion", b'{"key": "db.shop.people.email"}', content_type="application/json")
     assert reply.status_code == 200, reply.text
     found = json.loads(reply.json()["document"])["places"]

@@ -2715,6 +2715,7 @@ export interface components {
             rules: number;
             slas: number;
             changed: boolean;
+            unmatched: string[];
         };
         /** Archived */
         Archived: {

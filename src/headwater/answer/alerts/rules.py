@@ -9,8 +9,10 @@ import msgspec
 from headwater.answer.alerts.alerts import WatchedText
 from headwater.answer.alerts.decide import decide
 from headwater.answer.alerts.live import Rulebook
+from headwater.answer.lineage.traits import load_traits
 from headwater.entities.alerts.deciding import ActiveRule
-from headwater.entities.alerts.rules import RuleFile, read_rules
+from headwater.entities.alerts.rules import RuleFile, RuleSet, read_rules
+from headwater.entities.alerts.selectors import selects
 from headwater.entities.alerts.slas import Sla, describe_deadline
 from headwater.errors import InvalidQuestion, InvalidRules, NotFound
 from headwater.model.alerts import AlertHistory
@@ -19,8 +21,11 @@ from headwater.model.troubles import Trouble, Window
 from headwater.store.alerts import alerts as alert_store
 from headwater.store.alerts import applied_rules as store
 from headwater.store.database import Database
+from headwater.store.lineage import conflicts as conflict_store
+from headwater.store.privacy import places as place_store
 
 _LONGEST = dt.timedelta(days=400)
+_LOOKED, _MOST_LOOKED = 5_000, 50_000
 
 
 class RuleView(msgspec.Struct, frozen=True):
@@ -138,6 +143,36 @@ async def rules(database: Database, limit: int = 20) -> Rules:
         trouble,
         problems,
     )
+
+
+async def unmatched_selectors(database: Database, files: Sequence[RuleFile]) -> list[str]:
+    """Return the selectors of these rules and SLAs that select no dataset and no job now: a name may be misspelt, or not be there yet.
+
+    Empty if there are too many datasets to look at them all.
+    """
+    found = read_rules(files) if files else RuleSet()
+    left = {
+        f"{what} {one.name!r}: {word} {selector}": selector
+        for what, some in (("rule", found.rules), ("SLA", found.slas))
+        for one in some
+        for word, selectors in (("of", one.of), ("except", one.but))
+        for selector in selectors
+    }
+    if not left:
+        return []
+    async with database.snapshot() as connection:
+        datasets = [id_ for id_, _ in await place_store.datasets(connection)]
+        ids = [*datasets, *await conflict_store.jobs_after(connection, None, None, _MOST_LOOKED + 1)]
+        if len(ids) > _MOST_LOOKED:
+            return []
+        for start in range(0, len(ids), _LOOKED):
+            traits = await load_traits(connection, ids[start : start + _LOOKED], left.values())
+            left = {
+                text: one for text, one in left.items() if not any(selects((one,), each) for each in traits.values())
+            }
+            if not left:
+                break
+    return list(left)
 
 
 async def version(database: Database, number: int) -> list[RuleFile]:

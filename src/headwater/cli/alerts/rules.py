@@ -60,6 +60,8 @@ def apply(files: Files, as_: As = None, url: Url = None, json: Json = False) -> 
         f"version {told['version']} holds" if told["changed"] else f"nothing changed: version {told['version']} holds"
     )
     output.line(f"{_counted(told['rules'], told['slas'])}; {words}")
+    for text in told.get("unmatched") or []:
+        output.line(f"selects nothing now: {output.printable(text)}", "yellow")
 
 
 @rules.command("test")

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from headwater.entities.alerts.rules import CHANNEL, DOWNSTREAM, OWNER, TEAM, Rule, RuleSet
+from headwater.entities.alerts.rules import DOWNSTREAM, OWNER, TEAM, Rule, RuleSet, is_address
 from headwater.entities.alerts.selectors import Traits, selects
 from headwater.model.alerts import Alert, AlertHistory, PlannedMessage, WatchedTrouble
 from headwater.model.troubles import Trouble
@@ -122,7 +122,7 @@ def _alert(
 def resolve_addresses(
     to: Iterable[str], behind: Contacts, people: Mapping[str, tuple[str, ...]]
 ) -> tuple[list[str], list[str]]:
-    """Return the addresses of what a rule names, and the names that have none. A name with an `@` is an address."""
+    """Return the addresses of what a rule names, and the names that have none. Owners are named by producers, who may write anything."""
     names: list[str] = []
     missing: list[str] = []
     for word in to:
@@ -140,7 +140,7 @@ def resolve_addresses(
     for name in dict.fromkeys(names):
         if name in people:
             addresses |= dict.fromkeys(people[name])
-        elif "@" in name or name.startswith(CHANNEL):
+        elif is_address(name):
             addresses[name] = None
         else:
             missing.append(name)

@@ -4,6 +4,7 @@ Shapes: Slack's blocks, an Adaptive Card in Teams' envelope, an event of PagerDu
 """
 
 import datetime as dt
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -16,6 +17,8 @@ _WORDS: Final[Mapping[str, str]] = {
     "policy_broken": "breaks a policy",
 }  # fmt: skip
 _NAMED: Final = 10
+# Control characters, line breaks of any kind, and the marks that turn the direction of what follows.
+_UNPRINTABLE: Final = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+")
 _COLOURS: Final = {"info": "good", "warning": "warning", "error": "attention", "critical": "attention"}
 
 
@@ -123,20 +126,22 @@ def teams(told: AlertText) -> dict[str, Any]:
             "size": "Medium",
             "weight": "Bolder",
             "wrap": True,
-            "text": told.title,
+            "text": _teams(told.title),
             "color": _COLOURS[told.severity],
         },
-        {"type": "FactSet", "facts": [{"title": word, "value": value} for word, value in told.facts]},
+        {"type": "FactSet", "facts": [{"title": word, "value": _teams(value)} for word, value in told.facts]},
     ]
     if told.hit:
         body.append(
             {
                 "type": "TextBlock",
                 "wrap": True,
-                "text": "because of it:\n\n" + "\n".join(f"- {line}" for line in told.hit_lines),
+                "text": "because of it:\n\n" + "\n".join(f"- {_teams(line)}" for line in told.hit_lines),
             }
         )
-    body.append({"type": "TextBlock", "isSubtle": True, "wrap": True, "text": f"{told.acknowledge} · rule {told.rule}"})
+    body.append(
+        {"type": "TextBlock", "isSubtle": True, "wrap": True, "text": f"{told.acknowledge} · rule {_teams(told.rule)}"}
+    )
     actions = [{"type": "Action.OpenUrl", "title": "Open", "url": told.url}] if told.url else []
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4", "body": body,
@@ -146,6 +151,11 @@ def teams(told: AlertText) -> dict[str, Any]:
         "type": "message",
         "attachments": [{"contentType": "application/vnd.microsoft.card.adaptive", "content": card}],
     }
+
+
+def _teams(text: str) -> str:
+    """Escape what Markdown makes links, emphasis and code of: names come from producers."""
+    return re.sub(r"([\\`*\[\]<>])", r"\\\1", text)
 
 
 def pagerduty(told: AlertText) -> dict[str, Any]:
@@ -188,5 +198,11 @@ def alert_text(
     id_: str, rule: str, severity: str, stage: int, cause: TroubleText, members: Sequence[TroubleText], url: str | None
 ) -> AlertText:
     """Put an alert into words. Members that are the cause itself are not hit by it."""
-    hit = tuple(one for one in members if (one.event, one.subject) != (cause.event, cause.subject))
-    return AlertText(id_, rule, severity, stage, cause, hit, url)
+    hit = tuple(_one_line(one) for one in members if (one.event, one.subject) != (cause.event, cause.subject))
+    return AlertText(id_, " ".join(rule.split()), severity, stage, _one_line(cause), hit, url)
+
+
+def _one_line(one: TroubleText) -> TroubleText:
+    """Return a trouble whose texts have no line breaks or control characters: a name must not make up lines of a message."""
+    label, subject, text, look = (_UNPRINTABLE.sub(" ", part) for part in (one.label, one.subject, one.text, one.look))
+    return TroubleText(one.event, subject, label, one.since, one.until, text, look)

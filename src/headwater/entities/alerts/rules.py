@@ -12,6 +12,7 @@ people:
   team web: channel:web
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -33,6 +34,7 @@ MEASURED: Final = frozenset({"cost_jump", "slower", "coverage_dropped"})
 OWNER, DOWNSTREAM, TEAM = "owner", "downstream owners", "team"
 _ROLES: Final = (OWNER, DOWNSTREAM, TEAM)
 CHANNEL: Final = "channel:"
+_MAIL: Final = re.compile(r"[^\s@,;:<>()\[\]\\\"\x00-\x1f\x7f]+@[^\s@,;:<>()\\\"\x00-\x1f\x7f]+")
 _WORDS: Final = (
     "name", "when", "of", "except", "to", "every", "by", "within", "sla", "factor", "unused", "quiet", "escalate", "settle", "severity",
 )  # fmt: skip
@@ -47,6 +49,11 @@ _OTHERS: Final = {
 }
 _DAY: Final = 86_400
 SEVERITIES: Final = ("warning", "info", "error", "critical")
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is one mail address or a channel: no list of addresses, and nothing that could be a line of a mail's header."""
+    return text.startswith(CHANNEL) or _MAIL.fullmatch(text) is not None
 
 
 class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -216,6 +223,9 @@ def _addresses(part: Part | None, owner: Part, fields: Fields) -> tuple[str, ...
         fields.note(
             owner.place, "tells no one; write `to:` with owner, downstream owners, team, an address or channel:NAME"
         )
+    for each in fields.items(part):
+        if isinstance(each.value, str) and "@" in each.value and not is_address(each.value):
+            fields.note(each.place, f"{each.value!r} is no mail address; write one such as ana@example.com for each")
     return tuple(text.lower().replace("_", " ") if text.lower().replace("_", " ") in _ROLES else text for text in found)
 
 
@@ -269,7 +279,7 @@ def _people(part: Part | None, fields: Fields) -> dict[str, tuple[str, ...]]:
     for name, each in part.value.items():
         addresses = fields.texts(each, name)
         for text in addresses:
-            if "@" not in text and not text.startswith(CHANNEL):
+            if not is_address(text):
                 fields.note(each.place, f"{name!r} has the address {text!r}; write a mail address or channel:NAME")
         found[name] = addresses
     return found

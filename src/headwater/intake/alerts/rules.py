@@ -13,13 +13,14 @@ from headwater.store.people import audit as audit_store
 
 
 class AppliedRules(msgspec.Struct, frozen=True):
-    """`changed`: False if the version before has the same texts, and stays."""
+    """`changed`: False if the version before has the same texts, and stays. `unmatched`: selectors that select nothing now, with their rules."""
 
     version: int
     applied_at: dt.datetime
     rules: int
     slas: int
     changed: bool
+    unmatched: list[str] = []
 
 
 async def apply_rules(database: Database, files: Sequence[RuleFile], *, by: Change) -> AppliedRules:

@@ -108,7 +108,8 @@ class Sender:
             if outcome.error is None:
                 await store.sent(connection, one.id, self.owner)
             else:
-                seconds = max(pause(one.attempts, 2.0, _LONGEST_PAUSE), min(outcome.retry_after or 0.0, _LONGEST_PAUSE))
+                # What a receiver asks for is an hour at most (`client.connection.retry_after`).
+                seconds = max(pause(one.attempts, 2.0, _LONGEST_PAUSE), outcome.retry_after or 0.0)
                 await store.failed(
                     connection, one.id, self.owner, outcome.error, refused=outcome.refused, seconds=seconds
                 )

@@ -7,10 +7,12 @@ import base64
 import contextlib
 import datetime as dt
 import smtplib
+import socket
 import ssl
+import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.message import EmailMessage
 from email.utils import format_datetime, localtime
 from typing import Any
@@ -82,11 +84,13 @@ class Receiver:
             headers |= _signed(f"msg_{id_.hex}", secret, content)
         parts = urlsplit(url)
         poster = Poster(url, self._seconds, self._outbound.networks)
+        over = _start_timer(self._seconds, poster.abort)
         try:
             reply = poster.post((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), content, headers)
         except Unreached as error:
             return SendOutcome(str(error))
         finally:
+            over.cancel()
             poster.close()
         if reply.ok:
             return SendOutcome()
@@ -139,11 +143,12 @@ def _message(
 def _send_mail(server: MailServer, message: EmailMessage, address: str, seconds: float) -> None:
     parts = urlsplit(server.url)
     host, tls = parts.hostname or "localhost", ssl.create_default_context()
-    if parts.scheme == "smtps":
-        client: smtplib.SMTP = smtplib.SMTP_SSL(host, parts.port or 465, timeout=seconds, context=tls)
-    else:
-        client = smtplib.SMTP(host, parts.port or 25, timeout=seconds)
+    is_tls = parts.scheme == "smtps"
+    client = smtplib.SMTP_SSL(timeout=seconds, context=tls) if is_tls else smtplib.SMTP(timeout=seconds)
+    client._host = host  # type: ignore[attr-defined]  # the name that TLS checks; without it only a constructor that connects sets it
+    over = _start_timer(seconds, lambda: _break(client))
     try:
+        client.connect(host, parts.port or (465 if is_tls else 25))
         client.ehlo()
         if parts.scheme != "smtps" and client.has_extn("starttls"):
             client.starttls(context=tls)
@@ -154,7 +159,23 @@ def _send_mail(server: MailServer, message: EmailMessage, address: str, seconds:
             client.login(unquote(parts.username), unquote(parts.password or ""))
         client.send_message(message, to_addrs=[address])
     finally:
+        over.cancel()
         _leave(client)
+
+
+def _start_timer(seconds: float, end: Callable[[], None]) -> threading.Timer:
+    """Call `end` after so many seconds: a receiver that sends a byte now and then keeps each step within its time, and the whole for ever."""
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+def _break(client: smtplib.SMTP) -> None:
+    held = client.sock
+    if held is not None:
+        with contextlib.suppress(OSError):  # it is closed already
+            held.shutdown(socket.SHUT_RDWR)
 
 
 def _leave(client: smtplib.SMTP) -> None:

@@ -65,13 +65,14 @@ async def apply_rules(
     request: Request[Any, Any, Any], state: State, data: JSONBody[WantedRuleFiles], as_: As = None
 ) -> writes.AppliedRules:
     """Replace the rules by a new version. Wrong rules are answered with 422 and every mistake, and change nothing."""
-    return await audited_version(
+    applied = await audited_version(
         request,
         "rules",
         data.files,
         author(request, as_),
         lambda by: writes.apply_rules(state.database, data.files, by=by),
     )
+    return msgspec.structs.replace(applied, unmatched=await answers.unmatched_selectors(state.database, data.files))
 
 
 @post("/rules/check", status_code=200, opt={"role": "read", "audit": False})
