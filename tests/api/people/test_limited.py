@@ -41,12 +41,17 @@ class Names(NamedTuple):
     incident: str = "0"
     plan: str = "0"
     alert: str = "0000"
+    source: str = "default"
 
 
 MINE = Names(world.MINE, "clean", "jobs-a", "load", RUN.format(2), "orders")
 SHARED = Names(world.MINE, "mixed", "jobs-a", "gossip", RUN.format(3), "slid", entity="report_days")
-HIDDEN = Names(world.THEIRS, "zq7raw", "zq7jobs", "zq7load", RUN.format(12), "zq7mart", entity="zq7days")
-UNKNOWN = Names("nowhere", "nothing", "nojobs", "nojob", RUN.format(999), "nothing2", entity="no_days")
+HIDDEN = Names(
+    world.THEIRS, "zq7raw", "zq7jobs", "zq7load", RUN.format(12), "zq7mart", entity="zq7days", source="zq7source"
+)
+UNKNOWN = Names(
+    "nowhere", "nothing", "nojobs", "nojob", RUN.format(999), "nothing2", entity="no_days", source="nosource"
+)
 
 
 @pytest.fixture
@@ -92,7 +97,7 @@ def fill_path(path: str, names: Names) -> str:
         "namespace": names.job_namespace if jobs and path != "/api/v1/namespaces/{namespace}" else names.namespace,
         "dataset": names.dataset, "job": names.job, "name": name, "run_id": names.run,
         "id": names.run, "before": names.run, "after": names.run, "tag": "team", "version": names.version, "letter": "x", "text": names.dataset,
-        "incident": names.incident, "plan": names.plan, "alert": names.alert, "instance": "2026-11-22",
+        "incident": names.incident, "plan": names.plan, "alert": names.alert, "instance": "2026-11-22", "source": names.source,
     }  # fmt: skip
 
     def fill(match: re.Match[str]) -> str:
@@ -111,6 +116,7 @@ def queries(handler: Any, names: Names) -> list[dict[str, str]]:
         "run": [names.run], "runId": [names.run], "id": [nodes[1], "job:jobs-a:broken", names.incident], "from": [nodes[0]], "to": [f"dataset:{names.namespace}:{names.other}"],
         "tag": ["team", "team:a", "pii"], "fingerprint": ["abc"], "facets": ["true"], "columns": ["true"], "children": ["true"], "owner": ["ana"],
         "target": [nodes[0]], "type": ["run", "job"], "aggregateByParent": ["true"], "withDownstream": ["true"],
+        "instances": ["2026-11-22"],
     }  # fmt: skip
     usable = {name: values[name] for name in known if name in values}
     if "from" in usable and handler.fn.__name__ == "get_lineage_diff":
