@@ -147,7 +147,7 @@ def _unpacked(stream: Any) -> Iterator[IO[bytes]]:
     with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as copy:
         shutil.copyfileobj(stream, copy, _CHUNK)
         copy.seek(0)
-        yield copy  # type: ignore[misc]
+        yield copy
 
 
 def _look_within(value: _Value, stream: Any, name: str, depth: int) -> str | None:
