@@ -41,7 +41,7 @@ from stored.server_state;
 
 create temp view latest_changes as select * from stored.latest_changes;
 
--- When this server was installed, and how far its alerts have come: about no dataset.
+-- The times of this server's installation and of its looks for alerts are about no dataset.
 create temp view migrations as select * from stored.migrations;
 
 create temp view alert_state as
@@ -84,7 +84,7 @@ left join lateral (
       and d.dataset_id in (select id from visible_datasets)) n) d on true
 where t.run_id is not null and not exists (select from stored.runs o where o.run_id = t.run_id and o.job_id <> r.job_id);
 
--- What a warning says may quote the event.
+-- The text of a warning may quote the event.
 create temp view warnings as
 select w.event_time, w.digest, w.position, w.producer, w.code, ''::text as place, ''::text as message from stored.warnings w
 where exists (select from pg_temp.events e where e.digest = w.digest and e.event_time = w.event_time);

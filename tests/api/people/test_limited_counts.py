@@ -1,4 +1,4 @@
-"""What a limited reader is answered is what a server would answer that has only what the reader may see: hidden data changes no name and no count."""
+"""A limited reader is answered as by a server that has only what the reader may see: hidden data changes no name and no count."""
 
 import re
 from typing import Any
@@ -195,7 +195,7 @@ def test_what_waits_for_hidden_inputs_is_not_called_ready(server: Any) -> None:
 
 
 def test_a_name_that_was_taken_back_is_not_shown(server: Any) -> None:
-    """Of an alias that a person took back, the other dataset is hidden again; its name is in the record."""
+    """The other dataset of an alias that a person took back is hidden again; its name is in the record."""
     _send(server, _hidden())
     key = _key(server)
     for method in ("PUT", "DELETE"):
@@ -207,7 +207,7 @@ def test_a_name_that_was_taken_back_is_not_shown(server: Any) -> None:
 
 
 def test_the_list_of_plans_loads_a_plan_once(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many plans, each of many items, a list needs the numbers of those that are visible; plans do not change."""
+    """A list needs the numbers of the visible items of many plans, each of many items; plans do not change."""
     _declare(server, THEIRS)
     _produce(server, "zq7days", "zq7report")
     for entity in ("order_days", "zq7days"):
