@@ -1,0 +1,5 @@
+old = spark.table("people").select("id", "name", F.lit(True).alias("current"))
+new = spark.table("orders").select(F.col("person").alias("id"), F.col("kind").alias("name"))
+changed = old.join(new, "id").where(old["name"] != new["name"]).select("id", new["name"], F.lit(True).alias("current"))
+kept = old.join(changed.select("id"), "id", "left_anti")
+kept.unionByName(changed).write.parquet(f"{out}/out")
