@@ -8,7 +8,7 @@ TRANSFORMATION of all its inputs, and says that its inside is not seen. Leaves a
 
 from collections.abc import Callable, Mapping, Sequence
 
-from headwater.capture.spark import changed_rows, expressions, maps
+from headwater.capture.spark import changed_rows, expressions, source_fields
 from headwater.capture.spark import dependencies as deps
 from headwater.capture.spark.dependencies import Dependencies, Fields, Parts, Source, TooMany
 from headwater.capture.spark.plan import ATTRIBUTE, Node, object_name
@@ -240,8 +240,10 @@ class _Walk:
             if generator[0].kind == "Inline" and inner is not None and len(inner) == len(added):
                 for column, part in zip(added, inner.values(), strict=True):
                     column.depends, column.fields = deps.strengthened(part.depends, deps.TRANSFORMATION), part.inner
-            elif generator[0].kind != "Inline" and inner is not None and maps.KEY in inner and len(added) > 1:
-                for column, part in zip(added[-2:], (inner[maps.KEY], inner[maps.VALUE]), strict=True):
+            elif generator[0].kind != "Inline" and inner is not None and source_fields.KEY in inner and len(added) > 1:
+                for column, part in zip(
+                    added[-2:], (inner[source_fields.KEY], inner[source_fields.VALUE]), strict=True
+                ):
                     column.depends, column.fields = deps.strengthened(part.depends, deps.TRANSFORMATION), part.inner
             elif generator[0].kind != "Inline":
                 added[-1].fields = inner

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from headwater.capture.spark import dependencies as deps
-from headwater.capture.spark import maps
+from headwater.capture.spark import source_fields
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.commands import Write
 from headwater.capture.spark.datasets import Dataset, Leaves
@@ -165,7 +165,7 @@ def _column_lineage(analysis: Analysis, largest: int) -> dict[str, Any] | None:
     return event.facet("ColumnLineageDatasetFacet", fields=fields, **({"dataset": decided} if decided else {}))
 
 
-_SHOWN = {maps.KEY: "key", maps.VALUE: "value"}
+_SHOWN = {source_fields.KEY: "key", source_fields.VALUE: "value"}
 
 
 def _paths(above: str, fields: deps.Fields | None) -> Iterator[tuple[str, Dependencies]]:

@@ -17,10 +17,9 @@ Unknown expressions are TRANSFORMATION of everything in them: never a missing ed
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from headwater.capture.spark import dependencies as deps
-from headwater.capture.spark import maps
+from headwater.capture.spark import maps, source_fields
 from headwater.capture.spark.dependencies import Dependencies, Fields, Parts, Source
 from headwater.capture.spark.plan import ATTRIBUTE, Node
 
@@ -44,31 +43,6 @@ _RANKS = frozenset({"Rank", "DenseRank", "PercentRank", "CumeDist", "NTile", "Ro
 _AGGREGATES = frozenset({"AggregateExpression", "PythonUDAF", "ScalaAggregator", "ScalaUDAF"})
 
 
-# The value has the fields of its argument: an array or a map has those of its structs.
-_ELEMENTS = frozenset(
-    {
-        "GetArrayItem",
-        "Get",
-        "ArrayFilter",
-        "ArraySort",
-        "SortArray",
-        "ArrayDistinct",
-        "ArrayRemove",
-        "ArrayExcept",
-        "ArrayIntersect",
-        "ArrayCompact",
-        "ArrayRepeat",
-        "ArrayMax",
-        "ArrayMin",
-        "Flatten",
-        "Shuffle",
-        "Slice",
-        "Reverse",
-        "MapFilter",
-        "MapSort",
-        "Nvl",
-    }
-)
 _UNITED = frozenset({"CreateArray", "Concat", "ArrayUnion", "Coalesce", "MapConcat", "ArrayAppend", "ArrayPrepend"})
 # A function of the elements of arrays or maps, whose body makes the elements of the value: the arguments that its variables stand for.
 _MAPPED = frozenset({"ArrayTransform", "ZipWith"})
@@ -99,7 +73,7 @@ def elements(expression: Node, lookup: Lookup, subquery: Subquery, inner: Inner)
     """Return the fields of the structs in the array that `expression` is, of a source's too; None if they are not known."""
     reader = _Reader(lookup, subquery, inner)
     made = reader.fields(expression)
-    return made if made is not None else reader.source_fields(expression)
+    return made if made is not None else source_fields.fields_of(reader, expression)
 
 
 class _Reader:
@@ -200,8 +174,10 @@ class _Reader:
 
     def _field(self, node: Node) -> Dependencies:
         """Resolve `a.b`: the field itself if `a` is an unchanged source column; else the dependencies of `a`."""
-        name = node.fields.get("name") or _field_name(node)
+        name = node.fields.get("name") or source_fields.field_name(node)
         made = self.fields(node.children[0])
+        if made is None:
+            made = source_fields.fields_deep(self, node.children[0])
         if made is not None and name in made:
             found = made[name].depends
             return found if node.kind == "GetStructField" else deps.strengthened(found, deps.TRANSFORMATION)
@@ -244,11 +220,15 @@ class _Reader:
         if kind == "ScalarSubquery":
             columns, _ = self._inner(node)
             return columns[0].inner if columns else None
-        if (kind in _TRANSPARENT or kind in _ELEMENTS or kind == "Cast") and children:
+        if (kind in _TRANSPARENT or kind == "Cast") and children:
             return self.fields(children[0])
+        if kind in source_fields.ELEMENTS and children:
+            return source_fields.chosen(self, self.fields(children[0]), children[1:])
         if kind in {"GetStructField", "GetArrayStructFields"}:
             made = self.fields(children[0])
-            found = made.get(str(node.fields.get("name") or _field_name(node))) if made is not None else None
+            found = (
+                made.get(str(node.fields.get("name") or source_fields.field_name(node))) if made is not None else None
+            )
             return found.inner if found is not None else None
         if kind == "UpdateFields":
             return self._updated(node)
@@ -298,13 +278,12 @@ class _Reader:
 
     def _zipped(self, node: Node) -> Fields | None:
         """Return the fields of lists that are laid side by side."""
-        children = node.children
-        names = [str(name.fields.get("value")) for name in node.trees("names")]
-        if len(names) != len(children):
+        names = source_fields.names_zipped(node)
+        if names is None:
             return None
         return {
             name: Parts(deps.strengthened(self.value(child), deps.TRANSFORMATION), self.fields(child))
-            for name, child in zip(names, children, strict=True)
+            for name, child in zip(names, node.children, strict=True)
         }
 
     def _composed_fields(self, node: Node) -> Fields | None:
@@ -347,7 +326,7 @@ class _Reader:
     def _updated(self, node: Node) -> Fields | None:
         """Return the fields of a struct after `withField` and `dropFields`."""
         made = self.fields(node.children[0])
-        result = self.source_fields(node.children[0]) if made is None else dict(made)
+        result = source_fields.fields_of(self, node.children[0]) if made is None else dict(made)
         if result is None:
             return None
         for operation in node.children[1:]:
@@ -359,13 +338,6 @@ class _Reader:
             else:
                 return None
         return result
-
-    def source_fields(self, node: Node) -> Fields | None:
-        """Return the fields of a struct that a source has, of an array's structs, or a map's: it is an unchanged column, or a field of one."""
-        if not isinstance(kind := _type(node), dict):
-            return None
-        depends = self.value(node)
-        return None if any(deps.SAME not in hows for hows in depends.values()) else _typed(kind, depends)
 
     def _aggregate(self, node: Node) -> Dependencies:
         function, *filters = node.children or [node]
@@ -406,44 +378,3 @@ def _nested(paths: dict[str, Dependencies]) -> Fields:
         )
         for name in names
     }
-
-
-def _typed(kind: Any, depends: Dependencies) -> Fields | None:
-    """Return the fields of a source's value of this type, as paths into its columns; None if the type has none."""
-    while isinstance(kind, dict) and kind.get("type") == "array":
-        kind = kind.get("elementType")
-    if not isinstance(kind, dict) or kind.get("type") not in {"struct", "map"}:
-        return None
-
-    def within(name: str) -> Dependencies:
-        return {Source(source.leaf, f"{source.field}.{name}"): hows for source, hows in depends.items()}
-
-    if kind["type"] == "struct":
-        return {name: Parts(within(name)) for name in (str(field.get("name")) for field in kind.get("fields") or [])}
-    key, each = within("key"), within("value")
-    return {
-        maps.KEY: Parts(key, _typed(kind.get("keyType"), key)),
-        maps.VALUE: Parts(each, _typed(kind.get("valueType"), each)),
-    }
-
-
-def _type(node: Node) -> Any:
-    """Return the data type of a column, or of a field of one; None of anything else."""
-    if node.kind != "GetStructField" or not node.children:
-        return node.fields.get("dataType") if node.kind == ATTRIBUTE else None
-    fields, ordinal = (_type(node.children[0]) or {}).get("fields") or [], node.fields.get("ordinal")
-    return fields[ordinal].get("type") if isinstance(ordinal, int) and ordinal < len(fields) else None
-
-
-def _field_name(node: Node) -> str:
-    """Return the name of a field from its ordinal, if the struct is a column or a field of one."""
-    field = node.fields.get("field")  # of an array's structs
-    if isinstance(field, dict) and field.get("name"):
-        return str(field["name"])
-    child, ordinal = node.children[0], node.fields.get("ordinal")
-    kind = _type(child)
-    if isinstance(kind, dict) and isinstance(ordinal, int):
-        fields = kind.get("fields") or []
-        if ordinal < len(fields):
-            return str(fields[ordinal].get("name") or "")
-    return ""

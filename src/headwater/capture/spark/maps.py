@@ -6,11 +6,11 @@ What a key finds is TRANSFORMATION of the values and of what is looked for, and 
 from typing import Protocol
 
 from headwater.capture.spark import dependencies as deps
+from headwater.capture.spark import source_fields
 from headwater.capture.spark.dependencies import Dependencies, Fields, Parts
 from headwater.capture.spark.plan import Node
+from headwater.capture.spark.source_fields import FOUND, KEY, VALUE
 
-KEY, VALUE = "\0key", "\0value"
-FOUND = frozenset({"GetMapValue", "ElementAt", "TryElementAt"})
 # Functions of keys or values, whose last child is the function.
 _CHANGED = frozenset({"TransformKeys", "TransformValues", "MapZipWith"})
 _PARTS = frozenset({"MapKeys", "MapValues", "MapContainsKey"})
@@ -26,8 +26,6 @@ class Reader(Protocol):
     def value(self, node: Node) -> Dependencies: ...
 
     def fields(self, node: Node) -> Fields | None: ...
-
-    def source_fields(self, node: Node) -> Fields | None: ...
 
 
 def value(reader: Reader, node: Node) -> Dependencies | None:
@@ -73,7 +71,7 @@ def _entries(reader: Reader, node: Node) -> tuple[Parts, Parts] | None:
     """Return the keys and the values of the map that `node` is, made by the query or of a source; None if it is no map or they are not known."""
     made = reader.fields(node)
     if made is None:
-        made = reader.source_fields(node)
+        made = source_fields.fields_of(reader, node)
     return None if made is None or KEY not in made else (made[KEY], made[VALUE])
 
 
@@ -91,7 +89,7 @@ def _new_map(reader: Reader, node: Node) -> Fields | None:
         keys, values = (Parts(_transformed(reader.value(child)), reader.fields(child)) for child in children)
         return {KEY: keys, VALUE: values}
     made = reader.fields(children[0])
-    pairs = list((made if made is not None else reader.source_fields(children[0]) or {}).values())
+    pairs = list((made if made is not None else source_fields.fields_of(reader, children[0]) or {}).values())
     return {KEY: pairs[0], VALUE: pairs[1]} if len(pairs) == 2 else None
 
 
