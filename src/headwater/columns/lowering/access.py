@@ -105,8 +105,15 @@ _SCHEMAS = frozenset({"main", "temp", "system", "pg_catalog", "information_schem
 
 
 def as_element(context: Context, node: Any) -> Any:
-    """Return `list[0]` and `array[0]` as an element of the column. The parser reads a list that is made; Spark and Hive make none so."""
-    if context.rule.parser not in HIVES or not is_bracketed_list(node):
+    """Return `list[0]` and `array[0]` as an element of the column, and `get(items, 0)` as one of `items`.
+
+    The parser reads a list that is made, and a function that it does not know; Spark and Hive make no list so.
+    """
+    if context.rule.parser not in HIVES:
+        return node
+    if isinstance(node, exp.Anonymous) and str(node.this).lower() == "get" and len(node.expressions) == 2:
+        return exp.Bracket(this=node.expressions[0], expressions=node.expressions[1:])
+    if not is_bracketed_list(node):
         return node
     return exp.Bracket(
         this=exp.Column(this=exp.to_identifier(type(node).__name__.lower())), expressions=node.expressions

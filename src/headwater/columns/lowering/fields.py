@@ -364,11 +364,11 @@ _AGGREGATES = [
     if hasattr(exp, name)
 ]
 _PLACED = [exp.FirstValue, exp.LastValue, exp.NthValue, exp.Lag, exp.Lead]
-_SAME = [exp.ArrayDistinct, exp.ArrayFilter, exp.ArraySlice, exp.ArrayReverse, exp.ArrayCompact]
+_SAME = [exp.ArrayDistinct, exp.ArrayFilter, exp.ArraySlice, exp.ArrayReverse, exp.Reverse, exp.ArrayCompact]
 _WRITTEN = [
     getattr(exp, name) for name in "JSONFormat ParseJSON FromJson JSONCast ToVariant".split() if hasattr(exp, name)
 ]  # fmt: skip
-_ELEMENTS = [exp.Explode, exp.ExplodeOuter, exp.Unnest]
+_ELEMENTS = [exp.Explode, exp.ExplodeOuter, exp.Unnest, exp.ArrayMax, exp.ArrayMin]
 _MAKERS: dict[type, Maker] = {
     **dict.fromkeys((exp.Struct, exp.Tuple), _struct),
     **dict.fromkeys((exp.VarMap, exp.Map), maps.made_of_arrays),
