@@ -15,6 +15,7 @@ import msgspec
 from headwater.capture.spark import emission
 from headwater.capture.spark.analysis import Analysis
 from headwater.capture.spark.application import Application
+from headwater.capture.spark.commands import DROP
 from headwater.capture.spark.config import Config
 from headwater.capture.spark.connect import commands, requests
 from headwater.capture.spark.connect.commands import Effect
@@ -276,7 +277,7 @@ class Collector:
     def _left(self, request: Request, query: Query) -> Metrics | None:
         """Set the version that a command left, and return what it wrote, if the table keeps versions and says so."""
         target, found = query.write.target, None
-        if target is None or not target.layer:
+        if target is None or not target.layer or query.write.lifecycle == DROP:
             return None
         try:
             found = self.sources(request.client).versions.left(target, request)
