@@ -122,7 +122,8 @@ def _type(node: Node) -> Any:
     """Return the data type of a column, or of a field of one; None of anything else."""
     if node.kind != "GetStructField" or not node.children:
         return node.fields.get("dataType") if node.kind == ATTRIBUTE else None
-    fields, ordinal = (_type(node.children[0]) or {}).get("fields") or [], node.fields.get("ordinal")
+    kind, ordinal = _type(node.children[0]), node.fields.get("ordinal")
+    fields = (kind.get("fields") or []) if isinstance(kind, dict) else []
     return fields[ordinal].get("type") if isinstance(ordinal, int) and ordinal < len(fields) else None
 
 
