@@ -1,13 +1,14 @@
 """The cost of capture to a program: a loop of small queries with and without it, alternating in one session.
 
-    python benchmarks/micro/capture_overhead.py [--queries 200] [--rounds 20] [--work queries tasks blocks once] [--jar PATH] [--pairs FILE]
+    python benchmarks/micro/capture_overhead.py [--queries 200] [--rounds 20] [--work queries tasks blocks once] [--jar PATH] [--pairs FILE] [--first]
 
 `blocks`, the most exact for small queries: capture stays attached, and its listeners are taken out of Spark's bus and put back. A block is
 ten queries; a pair is a block with and one without them, in random order, so the two are a second apart. A block with capture ends when
 everything is reported. The median of the pairs' differences counts, with its interval of 95 %, so a block that another program disturbed does not.
 
 `once`: programs in turn with and without capture, each with its own JVM. From a session that has run one query: `attach`, the next query, and the
-wait until it is reported. With `--pairs FILE` each pair is added to the file, and the figures are of all that it has: of several short runs, then.
+wait until it is reported. An earlier program left its compiled classes; with `--first` none did. With `--pairs FILE` each pair is added to the file,
+and the figures are of all that it has: of several short runs, then.
 
 `queries`: a round is QUERIES queries: four in five read and aggregate to the driver, one in five writes Parquet. Rounds alternate without / with
 capture in the same JVM, so that the machine's moods hit both. Neighbours are a pair; the mean of the pairs' differences comes with its interval of
@@ -144,12 +145,16 @@ def once(arguments: argparse.Namespace) -> None:
     """Print the cost of capture once for a program."""
     kept: Path | None = arguments.pairs
     took = [json.loads(line) for line in kept.read_text().splitlines()] if kept is not None and kept.exists() else []
-    for turn in range(arguments.rounds):
-        pair = {on: seconds_of_a_program(on) for on in ((False, True) if turn % 2 == 0 else (True, False))}
-        took.append([pair[False], pair[True]])
-        if kept is not None:
-            with kept.open("a") as file:
-                file.write(json.dumps(took[-1]) + "\n")
+    with tempfile.TemporaryDirectory() as folder:
+        if not arguments.first:
+            seconds_of_a_program(True, folder)
+        for turn in range(arguments.rounds):
+            home = f"{folder}/{turn}" if arguments.first else folder
+            pair = {on: seconds_of_a_program(on, home) for on in ((False, True) if turn % 2 == 0 else (True, False))}
+            took.append([pair[False], pair[True]])
+            if kept is not None:
+                with kept.open("a") as file:
+                    file.write(json.dumps(took[-1]) + "\n")
     for place, what in enumerate(
         ("attach and the query", "until it is reported", "Python's processor", "JVM's processor")
     ):
@@ -163,10 +168,11 @@ def once(arguments: argparse.Namespace) -> None:
         )
 
 
-def seconds_of_a_program(captured: bool) -> list[float]:
+def seconds_of_a_program(captured: bool, home: str) -> list[float]:
     """Run a program of its own, and return what `once_in_this_program` printed."""
     command = [sys.executable, __file__, "--single", "--work", "once", *(["--captured"] if captured else [])]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    environment = os.environ | {"HEADWATER_HOME": home}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     line = next(line for line in done.stdout.splitlines() if line.startswith("SECONDS"))
     return [float(part) for part in line.split()[1:]]
 
@@ -270,6 +276,7 @@ def main() -> None:
     )
     parser.add_argument("--jar")
     parser.add_argument("--pairs", type=Path, help="the file of the pairs of `once`")
+    parser.add_argument("--first", action="store_true", help="each program of `once` compiles the Java itself")
     parser.add_argument("--single", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--captured", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -67,11 +67,12 @@ def kept() -> Kept:
 
 
 @pytest.fixture(scope="session")
-def attachment(spark: Any, kept: Kept) -> Any:
+def attachment(spark: Any, kept: Kept, tmp_path_factory: pytest.TempPathFactory) -> Any:
     from headwater.capture.spark import attach
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEADWATER_SPARK_HEARTBEAT", "0")  # its signs of life would come between what the cases expect
+        patch.setenv("HEADWATER_HOME", str(tmp_path_factory.mktemp("home")))
         patch.setenv("HEADWATER_SPARK_PATIENCE", "120")  # a loaded machine is slow, not wrong
         for name in ("OPENLINEAGE_CONTEXT", "OPENLINEAGE_PARENT_ID"):
             patch.delenv(name, raising=False)

@@ -3,6 +3,7 @@
 import re
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from headwater.capture.spark import commands, compiled, recorded, statistics
+from headwater.capture.spark import bytecode, commands, compiled, recorded, statistics
 
 pytestmark = [
     pytest.mark.spark,
@@ -187,6 +188,33 @@ def test_without_the_java_the_plan_is_read_in_more_calls(
     assert [one["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"] for one in ends] == [2, 2]
     assert [sorted(one["outputs"][0]["facets"]["columnLineage"]["fields"]) for one in ends] == [["count", "kind"]] * 2
     assert java.asked == int(broken)  # not again
+
+
+def test_a_later_program_compiles_nothing(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one process compiled the next one loads, under a name of its own; what cannot be loaded is compiled again."""
+    asked: list[str] = []
+    find = compiled.java_class
+    monkeypatch.setattr(
+        compiled, "java_class", lambda jvm, name: asked.append(name.rsplit(".", 1)[-1]) or find(jvm, name)
+    )
+    monkeypatch.setenv("HEADWATER_HOME", str(tmp_path))
+    names = []
+    for _ in range(2):
+        monkeypatch.setattr(compiled, "_compiled", weakref.WeakKeyDictionary())
+        java = compiled.compile_in(spark._jvm)
+        java.configure(spark._jvm.java.util.concurrent.LinkedBlockingQueue(1), "", "", "", 1, 1)
+        names.append(java.getClass().getName())
+    assert asked.count("SimpleCompiler") == 1
+    assert asked.count("ByteArrayClassLoader") == 1
+    assert len(set(names)) == 2
+    (file,) = (tmp_path / "compiled").iterdir()
+    classes = bytecode.read(file)
+    assert classes is not None
+    bytecode.write(file, {name: code[:-7] for name, code in classes.items()})
+    monkeypatch.setattr(compiled, "_compiled", weakref.WeakKeyDictionary())
+    assert compiled.compile_in(spark._jvm) is not None
+    assert asked.count("SimpleCompiler") == 2
+    assert bytecode.read(file) == classes
 
 
 def test_texts_with_any_characters_come_back_as_they_are(

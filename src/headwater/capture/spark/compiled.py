@@ -10,12 +10,15 @@ import weakref
 from importlib import resources
 from typing import Any
 
+from headwater.capture.spark import bytecode
 from headwater.capture.spark.crossing import java_class
 
 log = logging.getLogger("headwater")
 
 CLASSES = ("QueryFacts", "PlanText", "Answers", "Reflection")
 """The classes, in files of their own; the first is the one that Python calls."""
+_NUMBER = "0" * 32
+"""Stands in written classes for the number of a process in the name of the first."""
 _compiled: "weakref.WeakKeyDictionary[Any, Any]" = weakref.WeakKeyDictionary()
 
 
@@ -33,12 +36,46 @@ def compile_in(jvm: Any) -> Any:
 
 def _compile(jvm: Any) -> Any:
     """Return the class. Its name is of this process alone: several may share a JVM, in which py4j remembers methods by the class's name."""
-    name = f"{CLASSES[0]}_{uuid.uuid4().hex}"
+    number, source = uuid.uuid4().hex, _source()
+    loader = java_class(jvm, "org.apache.spark.util.Utils").getContextOrSparkClassLoader()
+    file = bytecode.file_for(source, *_driver(jvm, loader))
+    classes = bytecode.read(file)
+    if classes is not None:
+        try:
+            return _load(jvm, loader, classes, number)
+        except Exception as error:  # noqa: BLE001 - py4j raises its own kinds
+            log.info("headwater capture: %s is not used: %s", file, str(error)[:300])
     compiler = java_class(jvm, "org.codehaus.janino.SimpleCompiler")()
-    loaders = java_class(jvm, "org.apache.spark.util.Utils")
-    compiler.setParentClassLoader(loaders.getContextOrSparkClassLoader())
-    compiler.cook(_source().replace(CLASSES[0], name))
-    return compiler.getClassLoader().loadClass(f"headwater.{name}")
+    compiler.setParentClassLoader(loader)
+    compiler.cook(source.replace(CLASSES[0], f"{CLASSES[0]}_{number}"))
+    found = compiler.getClassLoader().loadClass(f"headwater.{CLASSES[0]}_{number}")
+    made = compiler.getBytecodes()
+    bytecode.write(
+        file,
+        {
+            str(name).replace(number, _NUMBER): bytes(made[name]).replace(number.encode(), _NUMBER.encode())
+            for name in made
+        },
+    )
+    return found
+
+
+def _load(jvm: Any, loader: Any, classes: dict[str, bytes], number: str) -> Any:
+    """Return the class out of what an earlier program compiled, under the name of this process. A name of the same length fits its place."""
+    given = java_class(jvm, "java.util.HashMap")()
+    for name, code in classes.items():
+        given.put(name.replace(_NUMBER, number), bytearray(code.replace(_NUMBER.encode(), number.encode())))
+    held = java_class(jvm, "org.codehaus.commons.compiler.util.reflect.ByteArrayClassLoader")(given, loader)
+    return held.loadClass(f"headwater.{CLASSES[0]}_{number}")
+
+
+def _driver(jvm: Any, loader: Any) -> tuple[str, ...]:
+    """Return what tells one build of Spark, and the Java below it, from another."""
+    spark = java_class(jvm, "java.lang.Class").forName("org.apache.spark.SparkContext", False, loader)
+    place = spark.getProtectionDomain().getCodeSource().getLocation().getPath()
+    jar = java_class(jvm, "java.io.File")(place)
+    java = java_class(jvm, "java.lang.System").getProperty("java.vm.version")
+    return str(java), str(place), str(jar.length()), str(jar.lastModified())
 
 
 def _source() -> str:
