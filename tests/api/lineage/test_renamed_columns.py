@@ -47,6 +47,8 @@ CASES: dict[str, list[Event]] = {
     "by a run": [written("/old", ("x", "z")), by_a_run(2, "/old", "/new"), used("/new", ("x",))],
     "written since": [written("/old", ("x", "z")), by_a_run(2, "/old", "/new"), overwritten(3, "/new"), used("/new", ("x",))],
     "twice": [written("/old", ("x",)), renamed(2, "/old", "/mid"), renamed(3, "/mid", "/new"), used("/new", ())],
+    "under another name": [written("/old", ("x",)), linked(2, "/new", "/other"), renamed(3, "/old", "/other"), used("/new", ())],
+    "under the first name": [written("/old", ("x",)), linked(2, "/other", "/new"), renamed(3, "/old", "/other"), used("/new", ())],
     "with a link": [written("/old", ("x",)), renamed(2, "/old", "/mid"), linked(3, "/mid", "/new"), used("/new", ())],
 }  # fmt: skip
 

@@ -55,12 +55,15 @@ async def renamed_edges(connection: Connection, pairs: Collection[Pair], moment:
     if not renames:
         return []
     columns = await _columns(connection, renames, moment)
-    return [
-        ColumnEdge(job, target, there, source, here, Origin.COLUMN_LINEAGE, _SAME)
+    # A dataset that declares its own lineage under another of its names is a job by that name's id; what it writes has one id.
+    settled = await names.canonical(connection, {target for _, target in renames})
+    found = [
+        ColumnEdge(job, settled.get(target, target), there, source, here, Origin.COLUMN_LINEAGE, _SAME)
         for (job, target), sources in sorted(renames.items())
-        for source in sorted(sources)
+        for source in sorted(sources - {settled.get(target, target)})
         for here, there in _same(columns.get(source, ()), columns.get(target, ()))
     ]
+    return list(dict.fromkeys(found))
 
 
 def _same(before: Iterable[str], after: Iterable[str]) -> list[tuple[str, str]]:
