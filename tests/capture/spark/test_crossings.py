@@ -191,7 +191,7 @@ def test_without_the_java_the_plan_is_read_in_more_calls(
 
 
 def test_a_later_program_compiles_nothing(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one process compiled the next one loads, under a name of its own; what cannot be loaded is compiled again."""
+    """The next process loads the classes that one compiled, under a name of its own; those that cannot be loaded are compiled again."""
     asked: list[str] = []
     find = compiled.java_class
     monkeypatch.setattr(
