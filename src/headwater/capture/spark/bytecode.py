@@ -13,6 +13,8 @@ from pathlib import Path
 
 import msgspec
 
+from headwater.home import home, write_private
+
 log = logging.getLogger("headwater")
 
 _MOST_FILES = 8
@@ -23,8 +25,7 @@ _decode = msgspec.msgpack.Decoder(dict[str, bytes]).decode
 def file_for(*parts: str) -> Path:
     """Return the file of what these say, such as a source and the versions of what compiles it."""
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
-    home = os.environ.get("HEADWATER_HOME") or "~/.headwater"
-    return Path(home).expanduser().absolute() / "compiled" / digest
+    return home() / "compiled" / digest
 
 
 def read(file: Path) -> dict[str, bytes] | None:
@@ -44,13 +45,9 @@ def read(file: Path) -> dict[str, bytes] | None:
 def write(file: Path, classes: Mapping[str, bytes]) -> None:
     """Write the classes, whole or not at all, and remove the files that are oldest. Never raises."""
     body = msgspec.msgpack.encode(dict(classes))
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as opened:
-            opened.write(hashlib.sha256(body).digest() + body)
-        temporary.replace(file)
+        write_private(file, hashlib.sha256(body).digest() + body)
         for old in sorted(file.parent.iterdir(), key=lambda one: one.stat().st_mtime, reverse=True)[_MOST_FILES:]:
             old.unlink(missing_ok=True)
     except (OSError, RuntimeError) as problem:
