@@ -49,9 +49,9 @@ def test_all_is_right(machine: Machine) -> None:
     *between, end = lines(done.stdout)
     assert len(between) >= 2
     assert (end["done"], end["ok"], end["verified"], end["seed"]) == (True, True, True, 7)
-    # Each scene asks for several checks; how many there are in five seconds is the machine's affair.
-    assert end["count"]["scenes"] >= len(CHECKS) - len(NOT_YET)
-    assert end["count"]["asked"] > 100
+    # How many there are in five seconds is the machine's affair.
+    assert end["count"]["scenes"] > 0
+    assert end["count"]["asked"] > end["count"]["scenes"]
     assert end["count"]["mismatches"] == 0
     status = json.loads(machine.run("status", "--json").stdout)
     assert status["counts"]["datasets"] < 150

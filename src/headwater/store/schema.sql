@@ -1523,9 +1523,10 @@ where child.parent_id is not null and not child.hidden
   and (seen.manual or seen.intermittent or seen.last_at >= coalesce(child.settled_at, '-infinity')
        or seen.declared_at >= coalesce(child.declared_at, (select max(r.first_at) from reports r where r.job_id = child.id and r.declaration)));
 
--- True if a job tells columns of a dataset that no job below it tells, of those that write it now.
-create function tells_columns_alone(parent uuid, dataset uuid) returns boolean
-language sql stable as $$
+-- The views of the schema `lineage` ask this of declared edges. Their reader may see no table, and may have any search path: so the answer is the owner's, and
+-- its names, and those of what it calls, are looked for where they were made.
+create or replace function tells_columns_alone(parent uuid, dataset uuid) returns boolean
+language sql stable security definer set search_path from current as $$
   select exists (select from report_columns c where c.job_id = parent and c.target_id = dataset) and exists (
     select f from live_column_sets(array[parent], array[dataset]) own cross join lateral columns_of_set(own.set_id, true) f
     except

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 import yaml
 from tests.api.lineage.test_parsed_sql import statement as sql_statement
-from tests.events import dataset, facet, run_event
+from tests.events import columns, dataset, facet, run_event
 from tests.scale import full
 from tests.store.serve.test_schema import fresh
 
@@ -55,8 +55,18 @@ def test_the_reader_reads_the_views_and_nothing_else(
     database: Database, postgres: EmbeddedPostgres, run: Any, described: Any
 ) -> None:
     """With edges of every origin, and whatever schemas names are looked for in."""
-    parsed = sql_statement(1)
-    run(Intake(database).accept(json.dumps(parsed).encode()))
+    declared = run_event(
+        None,
+        2,
+        "above",
+        ["declared/in"],
+        [dataset("declared/out", **columns({"x": [("declared/in", "y", "DIRECT:IDENTITY")]}))],
+    )
+    del declared["run"]
+    below = run_event("COMPLETE", 3, "below", ["declared/in"], ["declared/out"], run_facets={
+        "parent": facet(run={"runId": str(uuid.UUID(int=4))}, job={"namespace": "test", "name": "above"})})  # fmt: skip
+    for event in (sql_statement(1), declared, below):
+        run(Intake(database).accept(json.dumps(event).encode()))
     with psycopg.connect(postgres.url, autocommit=True) as connection:
         connection.execute("set role headwater_reader")
         for path in ("lineage", "public"):
@@ -64,6 +74,10 @@ def test_the_reader_reads_the_views_and_nothing_else(
             for view in {each.view for each in described}:
                 connection.execute(f"select * from lineage.{view}".encode()).fetchall()
         found = connection.execute("select count(*) from lineage.edges where origin = 'PARSED_SQL'").fetchone()
+        assert found == (2,)
+        found = connection.execute(
+            "select count(distinct job_name) from lineage.edges where dataset_name = 'declared/out'"
+        ).fetchone()
         assert found == (2,)
         tables = connection.execute(
             "select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v')"
