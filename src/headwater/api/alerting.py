@@ -6,6 +6,7 @@ import datetime as dt
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from headwater import telemetry
 from headwater.answer.alerts import live
 from headwater.answer.privacy.applied import find_violations
 from headwater.api.broker import is_configured
@@ -27,10 +28,14 @@ _MOST_LETTERS = 1000
 def begin_alerts(settings: Settings, database: Any, outbound: Outbound) -> alerter.Alerter:
     """Start to look and to send, in the running loop."""
     rulebook = live.Rulebook()
+    reported: set[str] = set()
 
     async def decide(question: Question) -> list[Alert]:
         async with database.snapshot() as connection:
             held = await rulebook.load(connection)
+        if (problems := "; ".join(held.problems)) and problems not in reported:
+            telemetry.say(telemetry.AlertsHeldUp("rules", problems[:500]))
+            reported.add(problems)
         if not held.rules:
             return []
         others = await dead_letters(settings) if any("dead_letters" in one.rule.when for one in held.rules) else []

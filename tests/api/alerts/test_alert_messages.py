@@ -17,6 +17,7 @@ from tests.receiver import Receiver, receiving
 
 from headwater.answer.alerts import alerts as answers
 from headwater.answer.alerts import live
+from headwater.answer.alerts import rules as rule_answers
 from headwater.answer.privacy.applied import find_violations
 from headwater.entities.alerts.rules import RuleFile
 from headwater.errors import DatabaseUnavailable
@@ -288,10 +289,38 @@ def test_rules_that_cannot_be_read_stop_neither_intake_nor_messages(
             """insert into applied_rules (kind, files, applied_by) values ('rules', '[{"name": "x", "text": "rules: 3"}]', 't')""",
         )
     )
-    with pytest.raises(Exception, match="the rules are wrong in"):
-        server.look()
+    server.look()
     fail(database, run, "other", 3)
     assert server.send() == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "rules: [{name: bad, when: failed, to: not@an@address, settle: 0}]",
+        "rules: [{name: bad, when: fallen, to: owner}]",
+        "rules: [{name: bad, when: late, sla: seven, to: owner}]\nslas: [{name: seven, of: 'tag:a', by: 25:99}]",
+        "rules: [{name: bad, when: failed, of: 'tag:', to: bad@example.com}]",
+        "people: {ana: not@an@address}",
+        "rules: 3",
+        "rules: [",
+    ],
+)
+def test_a_stored_rule_that_is_wrong_stops_no_other(database: Database, run: Any, mail: Mailbox, wrong: str) -> None:
+    """An earlier Headwater accepted it. It is shown with its place, and nothing is told by it."""
+    good = "rules:\n  - {name: good, when: failed, to: [ops@example.com, ana], settle: 0}\npeople: {ana: ana@example.com}\n"
+    files = json.dumps([{"name": "old.yaml", "text": wrong}, {"name": "good.yaml", "text": good}]).replace("'", "''")
+    run(execute(database, f"insert into applied_rules (kind, files, applied_by) values ('rules', '{files}', 't')"))
+    run(execute(database, "update applied_rules set applied_at = applied_at - interval '1 hour'"))
+    server = Server(database, run, mail.url)
+    fail(database, run)
+    server.look()
+    server.send()
+    assert sorted(mail.to()) == ["ana@example.com", "ops@example.com"]
+    held = run(rule_answers.rules(database))
+    assert [one.name for one in held.rules] == ["good"]
+    assert held.problems
+    assert all(each.startswith("old.yaml:") for each in held.problems)
 
 
 def test_it_stops_although_a_cancelled_query_raises_an_error(database: Database, run: Any) -> None:

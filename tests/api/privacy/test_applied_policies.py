@@ -111,3 +111,25 @@ def test_wrong_policies_change_nothing(client: Any, database: Database) -> None:
     assert held["files"][0]["text"] == POLICIES
     assert len(held["versions"]) == 1
     assert not put(client, POLICIES).json()["changed"]
+
+
+def test_a_stored_policy_that_is_wrong_stops_no_other(client: Any, database: Database, run: Any) -> None:
+    """An earlier Headwater accepted it: what broke it stays as it was, and it is shown with its place."""
+    put(client, POLICIES)
+    load(database, run, "mail", "shop.customers", "marketing.letters", 1, tagged=True)
+    load(database, run, "shortcut", "raw.orders", "gold.often", 2)
+    server = Server(database, run, None)
+    server.look()
+    labels = ["letters", "often"]
+    assert [label for label, _ in broken(client)] == labels
+    text = POLICIES.replace("never_in: marketing.*", "never_in: marketing.*\n    masked: perhaps")
+    files = json.dumps([{"name": "old.yaml", "text": text}])
+    run(execute(database, f"insert into applied_rules (kind, files, applied_by) values ('policies', '{files}', 't')"))
+    load(database, run, "another", "raw.orders", "gold.more", 3)
+    server.look()
+    assert [label for label, _ in broken(client)] == ["letters", "more", "often"]
+    held = client.get("/api/v2/privacy/policies").json()
+    assert [each.partition(":")[0] for each in held["problems"]] == ["old.yaml"]
+    put(client, "policies: [{name: other, datasets: lake.*, never_reads: nothing.*}]")
+    server.look()
+    assert broken(client) == []

@@ -2706,6 +2706,7 @@ export interface components {
             files: components["schemas"]["PolicyFile"][];
             versions: components["schemas"]["PolicyVersion"][];
             violations: components["schemas"]["OpenViolation"][];
+            problems: string[];
         };
         /** AppliedRules */
         AppliedRules: {

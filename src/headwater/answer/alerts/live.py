@@ -8,10 +8,10 @@ import msgspec
 
 from headwater.answer.alerts.decide import decide
 from headwater.entities.alerts.deciding import ActiveRule, active_rules
-from headwater.entities.alerts.rules import RuleSet, decode_rules
+from headwater.entities.alerts.rules import decode_rules
 from headwater.entities.alerts.slas import Sla
 from headwater.entities.alerts.subscribing import subscribed_selector, subscription_rule
-from headwater.errors import InvalidQuestion, InvalidRules
+from headwater.errors import InvalidQuestion
 from headwater.model.alerts import Alert, AlertHistory
 from headwater.model.troubles import Trouble, Window
 from headwater.store.alerts import applied_rules as store
@@ -22,15 +22,18 @@ from headwater.store.alerts.subscriptions import SubscriptionRow
 from headwater.store.database import Connection, Database
 
 _MOST_VERSIONS = 200
-_NONE = RuleSet()
 
 
 class HeldRules(msgspec.Struct, frozen=True):
-    """The rules of the last version and those of subscriptions, and since when each holds; and the SLAs of that version."""
+    """The rules of the last version and those of subscriptions, and since when each holds; and the SLAs of that version.
+
+    `problems`: what is wrong in that version; rules in which something is are not among `rules`.
+    """
 
     rules: tuple[ActiveRule, ...]
     people: dict[str, tuple[str, ...]]
     slas: tuple[Sla, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 class Rulebook:
@@ -42,16 +45,15 @@ class Rulebook:
         self._personal: list[SubscriptionRow] = []
 
     async def load(self, connection: Connection) -> HeldRules:
-        """Return the rules that hold. InvalidRules if this version of Headwater cannot read them."""
+        """Return the rules that hold, as far as this version of Headwater can read them."""
         latest = await store.versions(connection, "rules", 1)
         personal = await subscription_store.subscriptions(connection)
         fresh = bool(latest) and latest[0].version != self._version
         if fresh:
             past = await store.versions(connection, "rules", _MOST_VERSIONS)
-            versions = [(one.applied_at, _read(one.files)) for one in reversed(past[1:])]
-            versions.append((past[0].applied_at, decode_rules(past[0].files)))
+            versions = [(one.applied_at, decode_rules(one.files)) for one in reversed(past)]
             last = versions[-1][1]
-            self._applied = HeldRules(tuple(active_rules(versions)), dict(last.people), last.slas)
+            self._applied = HeldRules(tuple(active_rules(versions)), dict(last.people), last.slas, last.problems)
             self._version = latest[0].version
         if fresh or personal != self._personal:
             own = [rule for one in personal if (rule := _personal_rule(one)) is not None]
@@ -67,14 +69,6 @@ def _personal_rule(one: SubscriptionRow) -> ActiveRule | None:
     except InvalidQuestion:
         return None  # the list of subscriptions says why
     return subscription_rule(one.owner, selector, one.events, one.address, one.since)
-
-
-def _read(files: str) -> RuleSet:
-    """The rules of an earlier version, as far as they can be read."""
-    try:
-        return decode_rules(files)
-    except InvalidRules:
-        return _NONE
 
 
 async def look(

@@ -14,7 +14,7 @@ from headwater.entities.alerts.deciding import ActiveRule
 from headwater.entities.alerts.rules import RuleFile, RuleSet, read_rules
 from headwater.entities.alerts.selectors import selects
 from headwater.entities.alerts.slas import Sla, describe_deadline
-from headwater.errors import InvalidQuestion, InvalidRules, NotFound
+from headwater.errors import InvalidQuestion, NotFound
 from headwater.model.alerts import AlertHistory
 from headwater.model.moments import aware
 from headwater.model.troubles import Trouble, Window
@@ -60,7 +60,7 @@ class RuleVersion(msgspec.Struct, frozen=True):
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """The rules that hold. `trouble`: why they are not looked at now. `problems`: why this server cannot read them."""
+    """The rules that hold. `trouble`: why they are not looked at now. `problems`: why this server does not look for some of what the files say."""
 
     version: int | None
     rules: list[RuleView]
@@ -120,28 +120,19 @@ class TestedRules(msgspec.Struct, frozen=True):
 
 async def rules(database: Database, limit: int = 20) -> Rules:
     """Return the rules that hold, with the latest versions."""
-    problems: list[str] = []
-    views: list[RuleView] = []
-    slas: list[SlaView] = []
     async with database.snapshot() as connection:
         versions = await store.versions(connection, "rules", limit)
         looked, _, trouble = await alert_store.state(connection)
-        try:
-            held = await Rulebook().load(connection)
-            views = [_view(active) for active in held.rules]
-            slas = [_sla_view(one) for one in held.slas]
-        except InvalidRules as error:
-            found = error.detail["problems"]
-            problems = [str(each) for each in found] if isinstance(found, list) else []
+        held = await Rulebook().load(connection)
     return Rules(
         versions[0].version if versions else None,
-        views,
-        slas,
+        [_view(active) for active in held.rules],
+        [_sla_view(one) for one in held.slas],
         msgspec.json.decode(versions[0].files, type=list[RuleFile]) if versions else [],
         [RuleVersion(one.version, one.applied_at, one.applied_by) for one in versions],
         None if looked.year < 2000 else looked,
         trouble,
-        problems,
+        list(held.problems),
     )
 
 

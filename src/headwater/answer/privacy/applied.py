@@ -5,8 +5,8 @@ import datetime as dt
 import msgspec
 
 from headwater.answer.lineage.find import node_row
-from headwater.answer.privacy.check import CheckQuestion, check
-from headwater.entities.privacy.policies import PolicyFile
+from headwater.answer.privacy.check import check_policies
+from headwater.entities.privacy.policies import PolicyFile, read_in_part
 from headwater.model.names import short
 from headwater.store.alerts import applied_rules as store
 from headwater.store.database import Database
@@ -34,12 +34,13 @@ class OpenViolation(msgspec.Struct, frozen=True):
 
 
 class AppliedPolicyFiles(msgspec.Struct, frozen=True):
-    """The policies that hold, and what breaks them."""
+    """The policies that hold, and what breaks them. `problems`: why this server does not check some of what the files say."""
 
     version: int | None
     files: list[PolicyFile]
     versions: list[PolicyVersion]
     violations: list[OpenViolation]
+    problems: list[str]
 
 
 async def applied_policies(database: Database, limit: int = 20) -> AppliedPolicyFiles:
@@ -53,11 +54,15 @@ async def applied_policies(database: Database, limit: int = 20) -> AppliedPolicy
         files,
         [PolicyVersion(one.version, one.applied_at, one.applied_by) for one in versions],
         [OpenViolation(one.policy, one.subject, one.field or None, one.text, one.path, one.since) for one in broken],
+        read_in_part(files).problems,
     )
 
 
 async def find_violations(database: Database) -> list[FoundViolation] | None:
-    """Return what breaks the policies that hold; None if none was ever applied. Raises InvalidPolicies."""
+    """Return what breaks the policies that hold; None if none was ever applied.
+
+    An earlier Headwater may have accepted what this one cannot read: what broke such a policy stays as it was.
+    """
     async with database.snapshot() as connection:
         versions = await store.versions(connection, "policies", 1)
     if not versions:
@@ -65,9 +70,16 @@ async def find_violations(database: Database) -> list[FoundViolation] | None:
     files = _files.decode(versions[0].files)
     if not files:
         return []
-    found = await check(database, CheckQuestion(files))
+    policies, problems = read_in_part(files)
+    found = await check_policies(database, policies)
     violations = []
     async with database.snapshot() as connection:
+        if problems:
+            checked = {one.name for one in policies}
+            violations += [
+                FoundViolation(one.policy, one.dataset, one.subject, one.label, one.field, one.text, one.path)
+                for one in await violation_store.load_open(connection) if one.policy not in checked
+            ]  # fmt: skip
         for policy in found.policies:
             for one in policy.violations:
                 row = await node_row(connection, one.dataset)

@@ -137,7 +137,7 @@ async def _add_promises(
         return
     held = decode_rules(latest[0].files)
     promises = [("sla", one.name, one.of, one.but) for one in held.slas]
-    for rule in held.rules:
+    for rule in (*held.rules, *held.unread):
         named = tuple(one for one in rule.of if one.kind in {"name", "dataset"} and "*" not in one.text)
         promises += [("rule", rule.name, named, rule.but)] if named else []
     if not promises:

@@ -151,6 +151,8 @@ def show(
                 for one in told["slas"]
             ],
         )
+    if told["problems"]:
+        output.line("the server does not look for what these say, until they are mended and applied again:", "bold red")
     for problem in told["problems"]:
         output.line(output.printable(problem), "bold red")
     if told["trouble"]:

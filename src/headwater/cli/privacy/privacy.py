@@ -132,6 +132,10 @@ def policies(
         if told["version"]
         else "No policies are applied: `headwater privacy apply FILE`.",
     )
+    if told["problems"]:
+        output.line("the server does not check what these say, until they are mended and applied again:", "bold red")
+    for problem in told["problems"]:
+        output.line(output.printable(problem), "bold red")
     for one in told["versions"]:
         output.line(
             f"version {one['version']}: {output.moment(one['applied_at'])} by {output.printable(one['applied_by'])}",

@@ -103,50 +103,67 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class RuleSet(msgspec.Struct, frozen=True):
-    """Rules, the addresses of `people` (owners by name, teams as `team NAME`), and SLAs."""
+    """Rules, the addresses of `people` (owners by name, teams as `team NAME`), and SLAs.
+
+    `unread`: rules in which something is wrong, as far as they could be read: less than they say, or more. `problems`: what is wrong in the files.
+    """
 
     rules: tuple[Rule, ...] = ()
     people: Mapping[str, tuple[str, ...]] = {}
     slas: tuple[Sla, ...] = ()
+    unread: tuple[Rule, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 _files = msgspec.json.Decoder(tuple[RuleFile, ...])
 
 
 def decode_rules(files: str) -> RuleSet:
-    """Read the rules of files as JSON, `[{name, text}]`, as people applied them. InvalidRules as `read_rules`."""
-    told = _files.decode(files)
-    return read_rules(told) if told else RuleSet()
+    """Read the rules of files as JSON, `[{name, text}]`, as people applied them: an earlier Headwater may have accepted what this one does not."""
+    return read_in_part(_files.decode(files))
 
 
 def read_rules(files: Sequence[RuleFile]) -> RuleSet:
     """Read the rules and SLAs of all files, in order. InvalidRules with every mistake, as `file:line:column: text`."""
+    found = read_in_part(files)
+    problems = found.problems
+    if not (found.rules or found.slas or problems):
+        names = ", ".join(file.name for file in files) or "the request"
+        problems = (str(Problem(names, 1, 1, "no rule is in it; begin with `rules:` or `slas:` and a list")),)
+    if problems:
+        raise InvalidRules(
+            f"the rules are wrong in {len(problems)} place{'s' * (len(problems) > 1)}", problems=list(problems)
+        )
+    return found
+
+
+def read_in_part(files: Sequence[RuleFile]) -> RuleSet:
+    """Read the rules and SLAs in which nothing is wrong, in order, with the mistakes in the others."""
     problems: list[Problem] = []
     fields = Fields(problems)
     rules: list[Rule] = []
+    unread: list[Rule] = []
     written: list[Part] = []
     slas: list[Sla] = []
+    wrong: list[Sla] = []
     people: dict[str, tuple[str, ...]] = {}
     for file in files:
         for document in parts(file.text, file.name, problems):
             fields.who = ""
             told = fields.mapping(document, "the file", ("rules", "slas", "people"), {"sla": "slas"})
-            slas += [sla for part in fields.items(told.get("slas")) if (sla := read_sla(part, fields)) is not None]
+            for part in fields.items(told.get("slas")):
+                before = len(problems)
+                if (sla := read_sla(part, fields)) is not None:
+                    (slas if len(problems) == before else wrong).append(sla)
             written += fields.items(told.get("rules"))
             people |= _people(told.get("people"), fields)
     for part in written:
-        if (rule := _rule(part, slas, fields)) is not None:
-            rules.append(rule)
-    problems += [*_doubles("rule", rules), *_doubles("SLA", slas)]
-    if not (rules or slas or problems):
-        names = ", ".join(file.name for file in files) or "the request"
-        problems.append(Problem(names, 1, 1, "no rule is in it; begin with `rules:` or `slas:` and a list"))
-    if problems:
-        raise InvalidRules(
-            f"the rules are wrong in {len(problems)} place{'s' * (len(problems) > 1)}",
-            problems=[str(problem) for problem in problems],
-        )
-    return RuleSet(tuple(rules), people, tuple(slas))
+        before = len(problems)
+        if (rule := _rule(part, (*slas, *wrong), fields)) is not None:
+            sound = len(problems) == before and not any(rule.sla == sla.name for sla in wrong if rule.sla)
+            (rules if sound else unread).append(rule)
+    problems += [*_doubles("rule", [*rules, *unread]), *_doubles("SLA", [*slas, *wrong])]
+    return RuleSet(tuple(rules), people, tuple(slas), tuple(unread), tuple(str(problem) for problem in problems))
 
 
 def _doubles(what: str, found: Sequence[Rule | Sla]) -> Iterator[Problem]:
@@ -281,5 +298,5 @@ def _people(part: Part | None, fields: Fields) -> dict[str, tuple[str, ...]]:
         for text in addresses:
             if not is_address(text):
                 fields.note(each.place, f"{name!r} has the address {text!r}; write a mail address or channel:NAME")
-        found[name] = addresses
+        found[name] = tuple(text for text in addresses if is_address(text))
     return found

@@ -16,7 +16,7 @@ policies:
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -63,23 +63,35 @@ class PolicyFile(msgspec.Struct, forbid_unknown_fields=True):
     text: str
 
 
+class PolicySet(NamedTuple):
+    """Policies in which nothing is wrong, in order, and the mistakes in the others, as `file:line:column: text`."""
+
+    policies: list[Policy]
+    problems: list[str]
+
+
 def read_policies(files: Sequence[PolicyFile]) -> list[Policy]:
     """Read the policies of all files, in order. InvalidPolicies with every mistake, as `file:line:column: text`."""
+    found, problems = read_in_part(files)
+    if not found and not problems:
+        names = ", ".join(file.name for file in files) or "the request"
+        problems = [str(Problem(names, 1, 1, "no policy is in it; begin with `policies:` and a list"))]
+    if problems:
+        raise InvalidPolicies(
+            f"the policies are wrong in {len(problems)} place{'s' * (len(problems) > 1)}", problems=problems
+        )
+    return found
+
+
+def read_in_part(files: Sequence[PolicyFile]) -> PolicySet:
+    """Read the policies in which nothing is wrong, with the mistakes in the others."""
     problems: list[Problem] = []
     found = [policy for file in files for policy in _of_file(file, problems)]
     first: dict[str, Policy] = {}
     for one in found:
         if (old := first.setdefault(one.name, one)) is not one:
             problems.append(Problem(one.file, one.line, 1, f"policy {one.name!r} is also in {old.file}:{old.line}"))
-    if not found and not problems:
-        names = ", ".join(file.name for file in files) or "the request"
-        problems.append(Problem(names, 1, 1, "no policy is in it; begin with `policies:` and a list"))
-    if problems:
-        raise InvalidPolicies(
-            f"the policies are wrong in {len(problems)} place{'s' * (len(problems) > 1)}",
-            problems=[str(problem) for problem in problems],
-        )
-    return found
+    return PolicySet(found, [str(problem) for problem in problems])
 
 
 def _of_file(file: PolicyFile, problems: list[Problem]) -> list[Policy]:
@@ -88,8 +100,9 @@ def _of_file(file: PolicyFile, problems: list[Problem]) -> list[Policy]:
     for document in parts(file.text, file.name, problems):
         fields.who = ""
         for part in fields.items(fields.mapping(document, "the file", ("policies",)).get("policies")):
+            before = len(problems)
             policy = _policy(part, fields)
-            if policy is not None:
+            if policy is not None and len(problems) == before:
                 found.append(policy)
     return found
 

@@ -20,9 +20,15 @@ export function RulesTab() {
     <Answered of={held} lines={6}>
       {({ rules, slas, files, versions, trouble, problems }) => (
         <>
-          {(trouble ?? problems[0]) && (
+          {trouble && (
             <p className="notice-line" role="alert">
-              The server cannot look for what the rules watch: {trouble ?? problems.join("; ")}
+              The server cannot look for what the rules watch: {trouble}
+            </p>
+          )}
+          {problems.length > 0 && (
+            <p className="notice-line" role="alert">
+              The server does not look for what these say, until they are mended and applied again:{" "}
+              {problems.join("; ")}
             </p>
           )}
           <Table
