@@ -3,6 +3,7 @@
 import itertools
 import re
 import uuid
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -24,6 +25,7 @@ from headwater.store.limited import reader_limits
 
 ADMIN = "an-admin-key-of-the-tests"
 KEYS = {"access": {"mode": "keys", "admin_key": ADMIN}}
+PAGE = Path(__file__).parents[3] / "docs/explanation/limited-readers.md"
 WAITING = {"/api/v2/events/stream", "/mcp"}
 
 
@@ -172,6 +174,27 @@ def test_no_answer_tells_of_a_hidden_dataset(planted: Any) -> None:
         assert (leaks, broken) == ({}, [])
         answered |= {call.split(" ")[0] for call, (status, _) in answers.items() if status == 200}
     assert answered >= ROUTES
+
+
+def test_the_page_lists_the_routes_that_refuse(served: Any) -> None:
+    """A name in the page stands for the route and all below it that no longer name stands for."""
+    answered: set[str] = set()
+    refused: set[str] = set()
+    for line in PAGE.read_text(encoding="utf-8").partition("## Which questions are answered")[2].splitlines():
+        cells = line.split("|")
+        if len(cells) == 5 and "`" in line:
+            prefix = "/api/v1/" if "Marquez" in cells[1] else "/api/v2/"
+            answered |= {prefix + name for name in re.findall(r"`([^`]+)`", cells[2])}
+            refused |= {prefix + name for name in re.findall(r"`([^`]+)`", cells[3])}
+    refused |= {"/api/v2/admin", "/api/v2/connectors"}
+    wrong = []
+    for path in {path for path, _ in get_routes(served()) if path.startswith("/api/v2/")}:
+        names = [name for name in answered | refused if path == name or path.startswith(f"{name}/")]
+        stated = max(names, key=len, default="")
+        if not stated or (path in ROUTES) == (stated in refused):
+            wrong.append((path, stated))
+    assert wrong == []
+    assert {name for name in refused if name in ROUTES} == set()
 
 
 def test_the_same_questions_tell_of_it_without_limits(planted: Any) -> None:
