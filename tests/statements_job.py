@@ -1,6 +1,6 @@
-"""Statements over tables, and what Spark finds at the versions that capture told: `spark-submit statements_job.py STATEMENTS FOLDER [hive | connect]`.
+"""Statements over tables, and what Spark finds at the versions that capture told: `spark-submit statements_job.py STATEMENTS FOLDER [hive | connect | gone]`.
 
-With `connect` the session is that of `SPARK_REMOTE`, whose server has the catalogs.
+With `gone` no version is read: the statements removed them. With `connect` the session is that of `SPARK_REMOTE`, whose server has the catalogs.
 
 Leaves beside the tables: `told.json`, by statement the event of its end; `history.json`, by table that keeps versions all of them, the first one first; and
 `found.json`, how many rows Spark reads at each version that was told as written;
@@ -56,7 +56,7 @@ for each in statements:
 Path(folder, "told.json").write_text(json.dumps(told))
 
 history, found, columns = {}, {}, {}
-for each in (event for some in told for event in some):
+for each in (event for some in told for event in some if "gone" not in sys.argv[3:]):
     output = each["outputs"][0]
     place, layer = output["name"], output["facets"].get("storage", {}).get("storageLayer")
     version = output["facets"].get("version", {}).get("datasetVersion")

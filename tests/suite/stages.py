@@ -117,7 +117,7 @@ STAGES = (
     ),
     Stage(
         "lake-tables",
-        tests=tuple(f"tests/capture/spark/test_{name}.py" for name in ("lake", "connect_lake")),
+        tests=tuple(f"tests/capture/spark/test_{name}.py" for name in ("lake", "lake_deletion", "connect_lake")),
         after=("java", "lake"),
         least=33,
     ),

@@ -45,8 +45,14 @@ def test_each_place_says_what_ends_its_copies(places: dict[str, Any]) -> None:
         "kafka://broker:9092:people": ("expire", False, []),
         f"{PG}:db.shop.seen": ("nothing", False, []),
         f"{PG}:db.shop.kept": ("make again", False, ["refresh materialized view shop.kept"]),
-        "file:/lake/people": ("rewrite", False, ["vacuum delta.`/lake/people` retain 0 hours"]),
+        "file:/lake/people": ("delete", True, [
+            "reorg table delta.`/lake/people` apply (purge)",
+            "set spark.databricks.delta.retentionDurationCheck.enabled = false",
+            "vacuum delta.`/lake/people` retain 0 hours",
+        ]),
         "hive://meta:9083:shop.people_v2": ("delete", True, [
+            "call system.rewrite_data_files(table => 'shop.people_v2', options => map('delete-file-threshold', '1'))",
+            "call system.rewrite_manifests(table => 'shop.people_v2')",
             "call system.expire_snapshots(table => 'shop.people_v2', older_than => current_timestamp(), retain_last => 1)",
             "call system.remove_orphan_files(table => 'shop.people_v2')",
         ]),
@@ -55,7 +61,8 @@ def test_each_place_says_what_ends_its_copies(places: dict[str, Any]) -> None:
 
 
 def test_a_proof_of_files_reads_compressed_ones_and_a_topic_has_none(places: dict[str, Any]) -> None:
-    assert places["file:/lake/people"]["prove"] == ["headwater privacy scan -- :subject '/lake/people'"]
+    count = "select count(*) from delta.`/lake/people` where position(:subject in cast(email as string)) > 0"
+    assert places["file:/lake/people"]["prove"] == [count, "headwater privacy scan -- :subject '/lake/people'"]
     (topic,) = places["kafka://broker:9092:people"]["prove"]
     assert "cannot be scanned" in topic
     (store,) = places["s3://lake:it's/people.parquet"]["prove"]

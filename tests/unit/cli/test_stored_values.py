@@ -223,3 +223,21 @@ def test_the_command_says_which_and_fails(tmp_path: Path) -> None:
     assert CliRunner().invoke(program, ["privacy", "scan", VALUE, str(tmp_path / "b.csv")]).exit_code == 0
     told = json.loads(CliRunner().invoke(program, ["privacy", "scan", VALUE, str(tmp_path), "--json"]).output)
     assert (told["files"], len(told["found"]), told["unread"]) == (2, 1, [])
+
+
+def test_sums_that_hadoop_keeps_beside_a_file_hold_no_value(tmp_path: Path) -> None:
+    """4 bytes for each block of 512, and nothing else: what is longer, or beside no file, may hold more."""
+    (tmp_path / "part").write_text("ana\n" * 300)
+    head = b"crc\0" + (512).to_bytes(4, "big")
+    (tmp_path / ".part.crc").write_bytes(head + b"\0\1\2\3" * 3)
+    (tmp_path / ".other.crc").write_bytes(head + b"\0\1\2\3" * 3)
+    (tmp_path / ".long").write_text("ana")
+    (tmp_path / ".long.crc").write_bytes(head + b"bob@example.com\0")
+    found = {Path(one.path).name: one.state for one in scan("bob@example.com", [tmp_path])}
+    assert found == {
+        "part": "clean",
+        ".part.crc": "clean",
+        ".other.crc": "unread",
+        ".long": "clean",
+        ".long.crc": "found",
+    }

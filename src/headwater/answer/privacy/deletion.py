@@ -28,6 +28,7 @@ from headwater.model.dataset_kind import kind_of
 from headwater.model.names import DatasetName
 from headwater.model.patterns import Pattern
 from headwater.model.references import Reference, References
+from headwater.model.sql_platform import dialect_of
 from headwater.store.database import Connection, Database
 from headwater.store.history import datasets as dataset_store
 from headwater.store.history import facets as facet_store
@@ -37,6 +38,7 @@ from headwater.store.lineage.edges import Moment
 from headwater.store.lineage.nodes import NodeRow
 from headwater.store.privacy import places as store
 from headwater.store.privacy.subject_statements import (
+    StatementTable,
     count_rows,
     delete_referring_rows,
     delete_rows,
@@ -59,6 +61,13 @@ _UNKNOWN: Final = (
     "Partitions read by their own name, and heirs of a table, where `headwater connect postgres` reads no catalog: ask for their column too.",
     "Data that left by a way that no event reports.",
 )
+
+
+_DELTA_LOG: Final = (
+    "The log of a Delta table has the least and the greatest value of each file that it ever had, until its own retention ends, 30 days by "
+    "default: shorten `delta.logRetentionDuration`, and scan the folder again when a checkpoint was written after that."
+)
+_LAKE: Final = frozenset({"delta", "iceberg"})
 
 
 class DeletionQuestion(msgspec.Struct, forbid_unknown_fields=True):
@@ -131,10 +140,11 @@ class DeletionReport(msgspec.Struct, frozen=True):
 
 
 class _Form(NamedTuple):
-    """`kind`: TABLE, VIEW and so on, as the dataset's type; `layer`: its table format, such as delta."""
+    """`kind`: TABLE, VIEW and so on, as the dataset's type; `layer`: its table format, such as delta; `alias`: the name by which a catalog has it."""
 
     kind: str = ""
     layer: str = ""
+    alias: str = ""
 
 
 async def plan_deletion(database: Database, question: DeletionQuestion) -> DeletionReport:
@@ -213,7 +223,7 @@ async def _report(
     again = [job for place in places if place.after for job in place.jobs]
     return DeletionReport(
         key, question.tag, question.subject_sha256, dt.datetime.now(dt.UTC), places, list(dict.fromkeys(again)), sorted(hidden),
-        list(_UNKNOWN), whole.hidden,
+        [*([_DELTA_LOG] if any(form.layer == "delta" for form in forms.values()) else []), *_UNKNOWN], whole.hidden,
     )  # fmt: skip
 
 
@@ -269,21 +279,22 @@ async def _place(
     versions = await dataset_store.versions(connection, id_, "infinity", _MOST_VERSIONS)
     stored = [one.external_version for one in versions if one.external_version]
     dates = [one.written_at for one in versions]
-    action = _action(row, keys, form)
-    rows = action == "delete"
+    table = _table(row, form)
+    action = _action(row, keys, form, table)
+    rows = table if action == "delete" else None
     return DeletionPlace(
         number, row.node_id, columns, action, sorted(names[each].node_id for each in above if each in names), jobs, instances,
         StoredVersions(len(versions), min(dates, default=None), max(dates, default=None), stored[:_NAMED_VERSIONS]),
         contacts.owners if contacts else [], contacts.teams if contacts else [],
-        delete_referring_rows(row.name, keys, referenced_by) if rows else [], delete_rows(row.name, keys) if rows else None,
-        _following(row, form), _proofs(row, columns, action),
+        delete_referring_rows(rows, keys, referenced_by) if rows else [], delete_rows(rows, keys) if rows else None,
+        _following(form, table), _proofs(row, columns, action, table),
     )  # fmt: skip
 
 
 async def _forms(connection: Connection, places: Collection[uuid.UUID]) -> dict[uuid.UUID, _Form]:
     found = {}
-    for id_, mine in (await facet_store.of_owners(connection, places, ("datasetType", "storage"))).items():
-        found[id_] = _Form(kind_of(mine.get("datasetType")), _layer(mine.get("storage")))
+    for id_, mine in (await facet_store.of_owners(connection, places, ("datasetType", "storage", "symlinks"))).items():
+        found[id_] = _Form(kind_of(mine.get("datasetType")), _layer(mine.get("storage")), _alias(mine.get("symlinks")))
     return found
 
 
@@ -295,25 +306,49 @@ def _layer(body: bytes | None) -> str:
         return ""
 
 
-def _action(row: NodeRow, keys: list[str], form: _Form) -> str:
+def _alias(body: bytes | None) -> str:
+    """Return the first name of a table in a symlinks facet; "" of one that a producer wrote otherwise."""
+    try:
+        found = facets.symlinks(body) if body else []
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+    return next((one.name.name for one in found if one.kind == "TABLE"), "")
+
+
+def _table(row: NodeRow, form: _Form) -> StatementTable | None:
+    """Return the name by which statements find it; None of files that only programs read."""
+    if not row.namespace.startswith(_FILES):
+        dialect = "spark" if form.layer in _LAKE and dialect_of(row.namespace) == "hive" else dialect_of(row.namespace)
+        return StatementTable(row.name, dialect)
+    if form.layer == "delta":
+        return StatementTable(_location(row), "spark", in_place=True)
+    return StatementTable(form.alias, "spark") if form.layer == "iceberg" and "." in form.alias else None
+
+
+def _location(row: NodeRow) -> str:
+    return row.name if row.namespace == "file" else f"{row.namespace}/{row.name.lstrip('/')}"
+
+
+def _action(row: NodeRow, keys: list[str], form: _Form, table: StatementTable | None) -> str:
     if row.namespace.startswith(_STREAMS):
         return "expire"
     if form.kind == "VIEW":
         return "nothing"
     if form.kind == "MATERIALIZED_VIEW":
         return "make again"
-    if row.namespace.startswith(_FILES):
+    if row.namespace.startswith(_FILES) and not (keys and table):
         return "rewrite"
     return "delete" if keys else "make again"
 
 
-def _following(row: NodeRow, form: _Form) -> list[str]:
-    files = row.namespace.startswith(_FILES)
+def _following(form: _Form, table: StatementTable | None) -> list[str]:
+    if table is None:
+        return []
     if form.kind == "MATERIALIZED_VIEW":
-        return [refresh_view(row.name)]
+        return [refresh_view(table)]
     if form.layer == "delta":
-        return [vacuum_delta(row.name, path=files)]
-    return expire_iceberg(row.name) if form.layer == "iceberg" else []
+        return vacuum_delta(table)
+    return expire_iceberg(table) if form.layer == "iceberg" else []
 
 
 async def _references(
@@ -344,20 +379,21 @@ def _decode_references(body: bytes) -> list[Reference]:
         return []
 
 
-def _proofs(row: NodeRow, columns: list[SubjectColumn], action: str) -> list[str]:
+def _proofs(row: NodeRow, columns: list[SubjectColumn], action: str, table: StatementTable | None) -> list[str]:
     if action == "expire":
         return [
             f"{row.node_id} cannot be scanned: wait until its retention has ended, or write a tombstone for each key and let it be compacted"
         ]
     if action == "nothing":
         return []
+    found = [count_rows(table, each.column) for each in columns if each.column] if table else []
     if row.namespace == "file":
-        return [f"headwater privacy scan -- :subject {_quoted_path(row.name)}"]
+        return [*found, f"headwater privacy scan -- :subject {_quoted_path(row.name)}"]
     if row.namespace.startswith(_FILES):
         return [
-            f"copy {row.namespace}/{row.name.lstrip('/')} to a folder, and search it: headwater privacy scan -- :subject FOLDER"
+            *found,
+            f"copy {_location(row)} to a folder, and search it: headwater privacy scan -- :subject FOLDER",
         ]
-    found = [count_rows(row.name, each.column) for each in columns if each.column]
     return found or [f"look into {row.node_id} by hand: its columns are not known"]
 
 

@@ -155,6 +155,20 @@ def _look_within(value: _Value, stream: Any, name: str, depth: int) -> str | Non
         return _look(value, inner, name, depth + 1)
 
 
+def _look_checksums(value: _Value, file: IO[bytes], name: str) -> str | None:
+    """Look into Hadoop's sums of the file beside them: `crc`, a zero, the size of a block, and 4 bytes for each of its blocks."""
+    sums = Path(name)
+    beside = sums.with_name(sums.name.removeprefix(".").removesuffix(".crc"))
+    block = int.from_bytes(file.read(8)[4:], "big")
+    file.seek(0)
+    if beside != sums and block and beside.is_file():
+        blocks = -(-beside.stat().st_size // block)
+        if file.seek(0, os.SEEK_END) == 8 + 4 * blocks:
+            return None
+        file.seek(0)
+    return _look_bytes(value, file)
+
+
 def _look_zip(value: _Value, file: IO[bytes], depth: int) -> str | None:
     with zipfile.ZipFile(file) as archive:
         for member in archive.infolist():
@@ -310,5 +324,6 @@ _LOOKS: Final[dict[tuple[bytes, ...], Callable[[_Value, IO[bytes], str, int], st
     (b"PAR1", b"PARE"): lambda value, file, _name, _depth: _look_table(value, file, "parquet"),
     (b"ORC",): lambda value, file, _name, _depth: _look_table(value, file, "orc"),
     (b"ARROW1",): lambda value, file, _name, _depth: _look_table(value, file, "arrow"),
+    (b"crc\x00",): lambda value, file, name, _depth: _look_checksums(value, file, name),
     (b"Obj\x01",): lambda value, file, _name, _depth: _look_avro(value, file),
 }
