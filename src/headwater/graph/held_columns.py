@@ -14,6 +14,8 @@ from headwater.model.lineage import ColumnEdge, Origin, Transformation
 
 # About the bytes that Python takes for an edge of columns and for a pair of a job and its target, besides what is encoded.
 _LINK_BYTES, _BLOCK_BYTES = 350, 1000
+# The same of what feeds one column, once that is held, and of each of its inputs.
+_INPUTS_BYTES, _INPUT_BYTES = 300, 100
 Column = tuple[Spot, str]
 
 
@@ -32,15 +34,17 @@ class ColumnLink:
 class ColumnBlock:
     """The columns by which a job feeds one target: a dataset, or the job itself. `into`: by the target's field; `out_of`: by source and its field.
 
-    `complete`: what is held is all there is. `drawn`: a person drew some of it.
+    `complete`: what is held is all there is. `drawn`: a person drew some of it. `inputs`: what feeds a column, each with one transformation, once an
+    answer has asked for it (`HeldColumns.hold_inputs`); not to be changed.
     """
 
-    __slots__ = ("complete", "drawn", "into", "job", "out_of", "target")
+    __slots__ = ("complete", "drawn", "inputs", "into", "job", "out_of", "target")
 
     def __init__(self, job: Spot, target: Spot, *, complete: bool) -> None:
         self.job, self.target, self.complete, self.drawn = job, target, complete, False
         self.into: dict[str, list[ColumnLink]] = {}
         self.out_of: dict[Spot, dict[str, list[ColumnLink]]] = {}
+        self.inputs: dict[str, dict[Column, Transformation | None]] = {}
 
     def links(self) -> Iterator[ColumnLink]:
         return itertools.chain.from_iterable(self.into.values())
@@ -106,6 +110,10 @@ class HeldColumns:
         link.body = body
         self.encoded_bytes += len(body)
 
+    def hold_inputs(self, block: ColumnBlock, field: str, inputs: dict[Column, Transformation | None]) -> None:
+        block.inputs[field] = inputs
+        self.encoded_bytes += _bytes_of(inputs)
+
     def drop(self, spots: Iterable[Spot]) -> None:
         """Drop the columns of these jobs, and those into these datasets."""
         for spot in spots:
@@ -120,6 +128,11 @@ class HeldColumns:
         for link in block.links():
             self.links -= 1
             self.encoded_bytes -= len(link.body or b"")
+        self.encoded_bytes -= sum(map(_bytes_of, block.inputs.values()))
+
+
+def _bytes_of(inputs: Mapping[Column, object]) -> int:
+    return _INPUTS_BYTES + _INPUT_BYTES * len(inputs)
 
 
 class WalkedColumns:

@@ -75,6 +75,54 @@ def test_columns_that_nothing_changed_cost_one_statement(
     run(live())
 
 
+def test_a_node_shown_again_has_the_edges_of_its_own_answer(database: Database, run: Any, graph: ResidentGraph) -> None:
+    """A column's encoded node is shown again only where its inputs and outputs are the same."""
+    asked = [
+        ("dataset:file:b", depth, below)
+        for depth, below in ((20, True), (1, False), (20, False), (1, True), (20, True))
+    ]
+    asked += [("datasetField:file:c:y", 20, below) for below in (True, False)]
+
+    async def live() -> None:
+        intake = Intake(database)
+        await intake.accept_each([step(1, "a", "b", {"y": "x", "q": "p"}), step(2, "b", "c", {"y": "y", "q": "q"})])
+        for _ in range(2):
+            for one in asked:
+                body = await resident_columns.get(graph, *one)
+                assert body is not None
+                assert json.loads(body) == json.loads(msgspec.json.encode(await column_lineage.get(database, *one))), (
+                    one
+                )
+        # The node of a, which has inputs now, and what shows its version.
+        await intake.accept_each([step(3, "0", "a", {"x": "k"}, at=2, **schema("x"))])
+        for one in asked:
+            body = await resident_columns.get(graph, *one)
+            assert body is not None
+            assert json.loads(body) == json.loads(msgspec.json.encode(await column_lineage.get(database, *one))), one
+
+    run(live())
+
+
+def test_nodes_are_shown_without_being_held_where_there_is_no_room(
+    database: Database, run: Any, graph: ResidentGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("dataset:file:b", 20, True)
+
+    async def live() -> None:
+        await Intake(database).accept_each([step(1, "a", "b", {"y": "x"}), step(2, "b", "c", {"y": "y"})])
+        held = await resident_columns.get(graph, *asked)
+        assert held is not None
+        size = graph.size
+        assert await resident_columns.get(graph, *asked) == held
+        assert graph.size == size, "the same answer is counted once"
+        without_room = ResidentGraph(database, TouchedNodes(), 1 << 24)
+        monkeypatch.setattr(ResidentGraph, "room", 0)
+        assert await resident_columns.get(without_room, *asked) == held
+        assert without_room.size < size
+
+    run(live())
+
+
 CHANGES: dict[str, tuple[list[bytes], list[bytes]]] = {
     "a run no longer reports a column": (
         [step(1, "a", "b", {"y": "x", "q": "p"})],

@@ -136,6 +136,11 @@ class ResidentGraph:
         encoded = self._encoded_bytes + graph.joined_bytes + self.columns.size
         return encoded + _SPOT_BYTES * len(graph.spots) + _LINK_BYTES * graph.links
 
+    @property
+    def room(self) -> int:
+        """About how many bytes more may be held."""
+        return self._most_bytes - self.size
+
     async def answer(self, face: Face[R]) -> bytes | None:
         """Return the encoded answer; None: ask the reference. Raises NotFound for an unknown node."""
         if not self._most_bytes or is_limited():

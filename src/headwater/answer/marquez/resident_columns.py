@@ -1,6 +1,7 @@
 """Marquez's graph of columns, out of the graph in memory: equal to `column_lineage.get`, which answers the rest: versions, and what people drew."""
 
 import functools
+import itertools
 import uuid
 from collections.abc import Collection, Hashable, Iterable, Mapping
 
@@ -23,6 +24,8 @@ _KIND = "v1 columns"
 _FIELD_BYTES = 400
 _PLACE = b',"transformationDescription":null,"transformationType":null'
 _encode = msgspec.json.Encoder().encode
+_numbers = itertools.count()
+_NOTHING: Mapping[Column, Transformation | None] = {}
 _Pair = tuple[Spot, Spot]
 
 
@@ -33,14 +36,21 @@ class _Start(msgspec.Struct, frozen=True):
     field: bool
 
 
-class _Field(msgspec.Struct, frozen=True, gc=False):
-    """A column, encoded: its id as text, as the origin and destination of an edge; its node, and itself as an input, up to the transformation."""
+class _Field(msgspec.Struct, gc=False):
+    """A column, encoded: its id as text, as the origin and destination of an edge; its node, and itself as an input, up to the transformation.
+
+    `node`: its whole node as an answer showed it last, whose inputs and outputs were `links`; these name columns by `number`, which no two have, and
+    not by the columns themselves, which would make cycles.
+    """
 
     text: str
     origin: bytes
     destination: bytes
     before: bytes
     as_input: bytes
+    number: int
+    links: tuple[object, ...] = ()
+    node: bytes = b""
 
 
 class _Place(msgspec.Struct):
@@ -77,7 +87,7 @@ class _Place(msgspec.Struct):
         )
         id_ = _encode(text)
         before, as_input = (_encode(one).partition(_PLACE)[0] for one in (node, source))
-        return _Field(text, b'{"origin":%b,"destination":' % id_, id_ + b"}", before, as_input)
+        return _Field(text, b'{"origin":%b,"destination":' % id_, id_ + b"}", before, as_input, next(_numbers))
 
 
 class _HeldFields:
@@ -85,6 +95,7 @@ class _HeldFields:
 
     def __init__(self, graph: Adjacency, held: HeldColumns, pairs: Iterable[_Pair]) -> None:
         self._graph = graph
+        self._held = held
         self.into: dict[Spot, list[ColumnBlock]] = {}
         self._out_of: dict[Spot, list[ColumnBlock]] = {}
         for job, target in pairs:
@@ -108,17 +119,14 @@ class _HeldFields:
         return sorted(found.union(_place_of(number).types or ()))
 
     def inputs(self, field: Column) -> dict[Column, Transformation | None]:
-        found: dict[Column, Transformation | None] = {}
         spot, name = field
-        for block in self.into.get(spot, ()):
-            for links in (block.into.get(name, ()), block.into.get("", ())):
-                for link in links:
-                    if not link.source_field:
-                        continue
-                    key = link.source, link.source_field
-                    for _, how in link.ways:
-                        if key not in found or columns.rank(how) < columns.rank(found[key]):
-                            found[key] = how
+        blocks = self.into.get(spot, ())
+        if len(blocks) != 1:
+            return _inputs(blocks, name)
+        found = blocks[0].inputs.get(name)
+        if found is None:
+            found = _inputs(blocks, name)
+            self._held.hold_inputs(blocks[0], name, found)
         return found
 
     def outputs(self, field: Column) -> set[Column]:
@@ -131,6 +139,20 @@ class _HeldFields:
                 else:
                     found.update((block.target, each) for each in self.fields(block.target))
         return found
+
+
+def _inputs(blocks: Iterable[ColumnBlock], name: str) -> dict[Column, Transformation | None]:
+    found: dict[Column, Transformation | None] = {}
+    for block in blocks:
+        for links in (block.into.get(name, ()), block.into.get("", ())):
+            for link in links:
+                if not link.source_field:
+                    continue
+                key = link.source, link.source_field
+                for _, how in link.ways:
+                    if key not in found or columns.rank(how) < columns.rank(found[key]):
+                        found[key] = how
+    return found
 
 
 async def get(graph: ResidentGraph, node_id: str, depth: int, with_downstream: bool) -> bytes | None:
@@ -278,27 +300,40 @@ def _assembled(
             shown[key] = field
     out_of: dict[Column, list[_Field]] = {}
     for key, inputs in edges.items():
-        if key in shown:
+        if me := shown.get(key):
             for one in inputs:
-                out_of.setdefault(one, []).append(shown[key])
-    parts = []
-    for key in sorted(shown, key=lambda one: shown[one].text):
-        me = shown[key]
-        sources = [(shown[one], how) for one, how in edges.get(key, {}).items() if one in shown]
-        sources.sort(key=lambda source: source[0].text)
-        fed = sorted(out_of.get(key, ()), key=lambda one: one.text)
-        origin = me.origin
-        parts.append(
-            b'%b%b,"inputFields":[%b]},"inEdges":[%b],"outEdges":[%b]}'
-            % (
-                me.before,
-                _words(sources[0][1] if sources else None),
-                b",".join([one.as_input + _words(how) + b"}" for one, how in sources]),
-                b",".join([origin + one.destination for one, _ in sources]),
-                b",".join([origin + one.destination for one in fed]),
-            )
+                out_of.setdefault(one, []).append(me)
+    parts, room = [], graph.room
+    for key, me in sorted(shown.items(), key=lambda item: item[1].text):
+        inputs, fed = edges.get(key, _NOTHING), out_of.get(key, ())
+        links = (
+            *[each for one, how in inputs.items() if one in shown for each in (shown[one].number, how)],
+            None,
+            *[one.number for one in fed],
         )
+        if me.links == links:
+            parts.append(me.node)
+            continue
+        node = _node(me, [(shown[one], how) for one, how in inputs.items() if one in shown], fed)
+        parts.append(node)
+        more = len(node) - len(me.node)
+        if more <= room:
+            room -= more
+            me.links, me.node = links, node
+            graph.grow_body(key[0], _KIND, more)
     return b'{"graph":[%b]}' % b",".join(parts)
+
+
+def _node(me: _Field, sources: list[tuple[_Field, Transformation | None]], fed: Iterable[_Field]) -> bytes:
+    sources.sort(key=lambda source: source[0].text)
+    origin = me.origin
+    return b'%b%b,"inputFields":[%b]},"inEdges":[%b],"outEdges":[%b]}' % (
+        me.before,
+        _words(sources[0][1] if sources else None),
+        b",".join([one.as_input + _words(how) + b"}" for one, how in sources]),
+        b",".join([origin + one.destination for one, _ in sources]),
+        b",".join([origin + one.destination for one in sorted(fed, key=lambda one: one.text)]),
+    )
 
 
 @functools.lru_cache(10_000)
