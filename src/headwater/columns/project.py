@@ -16,6 +16,7 @@ from headwater.columns.catalog import Catalog, GrowingCatalog, table_key
 from headwater.columns.dialect import fold, rules
 from headwater.columns.result import Level, Statement, TableName
 from headwater.columns.session import Session
+from headwater.columns.shape.proofs import TableProofs
 
 _CREATES = frozenset({"CREATE", "CLONE", "LIKE", "SWAP"})
 
@@ -30,7 +31,7 @@ class Text(msgspec.Struct, frozen=True):
     `source`: a digest of what a tool made the text of, "" if it is the text itself. `keys`: sets of columns of the target, in lower case, that a tool
     proves unique whenever it builds it. `types`: of `columns`, as the tool gives them to a target without a query, "" where it is not known.
     `contract`: columns and types without which the tool refuses to build the target.
-    `unordered`: a digest of the rows without their order, "" if it is not known.
+    `unordered`: a digest of the rows without their order, "" if it is not known. `proofs`: facts of the target that a tool proves on each build.
     """
 
     place: str
@@ -45,6 +46,7 @@ class Text(msgspec.Struct, frozen=True):
     contract: tuple[tuple[str, str], ...] = ()
     values: tuple[str, ...] = ()
     unordered: str = ""
+    proofs: TableProofs = TableProofs()
 
 
 class AnalysedText(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from headwater.capture.dbt.manifest import Manifest, Node, Relation, catalog_columns, read_manifest, reads
+from headwater.capture.dbt.proofs import ProvenFacts
 from headwater.capture.dbt.rendering import Names, rendered
 from headwater.capture.dbt.reported import LastRun, Reported, last_run
 from headwater.capture.dbt.seeds import digest_of, digest_of_sorted_rows, digests_of_columns, given_types, read_types
@@ -21,6 +22,7 @@ from headwater.capture.dbt.tiers import tier_of
 from headwater.capture.dbt.unique_keys import unique_keys
 from headwater.columns.catalog import folded_name
 from headwater.columns.project import Text
+from headwater.columns.shape.proofs import TableProofs
 from headwater.errors import InvalidQuestion
 
 _VIEWS: dict[str, Literal["view", "materialized", "ephemeral"]] = {
@@ -105,6 +107,7 @@ class _Reader:
         self.manifest, self.path, self.root, self.shown = manifest, path, root, shown
         self.dialect = dialect or dialect_of(manifest.adapter)
         self.keys = unique_keys(manifest)
+        self.proofs = ProvenFacts(manifest, self.table).collect()
         self.texts: list[Text] = []
         self.jobs: dict[str, str] = {}
         self.nodes: dict[str, Node] = {}
@@ -195,6 +198,7 @@ class _Reader:
                     types=types,
                     values=values,
                     unordered=unordered,
+                    proofs=self.proofs.get(str(node.get("unique_id")), TableProofs()),
                 )
             )
         else:
@@ -212,10 +216,10 @@ class _Reader:
             text = versioned(text, config)
         target = table or (f"__dbt__cte__{node['name']}",)
         keys = self.keys.get(str(node.get("unique_id")), ())
-        source = self.source_of(node)
-        self.texts.append(
-            Text(place, text, target, view_of(config), source=source, keys=keys, contract=contract_of(node))
-        )
+        proofs = self.proofs.get(str(node.get("unique_id")), TableProofs())
+        source, contract = self.source_of(node), contract_of(node)
+        view = view_of(config)
+        self.texts.append(Text(place, text, target, view, source=source, keys=keys, contract=contract, proofs=proofs))
         self.jobs[place] = f"{self.manifest.project}.{node['name']}"
         self.nodes[place] = node
         self.reads[place] = inputs

@@ -19,7 +19,7 @@ def unique_keys(manifest: Manifest) -> dict[str, Keys]:
     found: dict[str, dict[tuple[str, ...], None]] = {}
     for node in manifest.nodes.values():
         metadata, config = _mapping(node.get("test_metadata")), _mapping(node.get("config"))
-        if node.get("resource_type") != "test" or not _is_strict(config):
+        if node.get("resource_type") != "test" or not is_strict(config):
             continue
         columns = _columns(str(metadata.get("name")), _mapping(metadata.get("kwargs")))
         tested = node.get("attached_node") or next(iter(reads(node)), None)
@@ -28,7 +28,8 @@ def unique_keys(manifest: Manifest) -> dict[str, Keys]:
     return {id_: tuple(keys) for id_, keys in found.items()}
 
 
-def _is_strict(config: Mapping[str, Any]) -> bool:
+def is_strict(config: Mapping[str, Any]) -> bool:
+    """Return whether a test by its settings reads all rows and fails the build for one."""
     return (
         not config.get("where")
         and not config.get("limit")

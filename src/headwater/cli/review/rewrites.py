@@ -8,6 +8,7 @@ from headwater.columns.catalog import table_key
 from headwater.columns.project import AnalysedText, Text
 from headwater.columns.result import TableName
 from headwater.columns.shape.grouping import refused_groups
+from headwater.columns.shape.proofs import ProvenQuery, TableProofs
 from headwater.columns.shape.same_result import changed_columns, is_reordered, written_result
 from headwater.columns.shape.sure_change import surely_changed, surely_other_rows
 from headwater.columns.shape.words import words
@@ -21,6 +22,7 @@ class Rewrites:
         self._dialect = dialect
         self._made = {table_key(one.text.target)[-1] for one in (*old.values(), *new.values()) if one.text.target}
         self._old, self._new = _models(old, new, dialect), _models(new, old, dialect)
+        self._proofs = _shared_proofs(old, new)
 
     def is_same_result(self, old: Text, new: Text) -> bool:
         """Return whether both build the same, of the same words or provably with the same rows and columns, in the same order if there is one."""
@@ -60,17 +62,28 @@ class Rewrites:
         return bool(pairs) and all(test(*pair) for pair in pairs or ())
 
     def _pairs(self, old: Text, new: Text) -> list[tuple[WrittenQuery, WrittenQuery]] | None:
-        """Return the writings of both for each query of the text; None in doubt."""
+        """Return the writings of both for each query of the text, without what proven facts make needless; None in doubt."""
+        if self._proofs:
+            was, becomes = ProvenQuery(self._proofs), ProvenQuery(self._proofs)
+            pairs = self._write_pairs(old, new, was, becomes)
+            # A database may refuse what the new text adds, even if it is needless.
+            if pairs is None or becomes.refusable <= was.refusable:
+                return pairs
+        return self._write_pairs(old, new, None, None)
+
+    def _write_pairs(
+        self, old: Text, new: Text, before: ProvenQuery | None, now: ProvenQuery | None
+    ) -> list[tuple[WrittenQuery, WrittenQuery]] | None:
         sides = [read_model_text(one.text, self._dialect) for one in (old, new)]
         if sides[0].settings != sides[1].settings:
             return None
         count = max(len(one.queries) for one in sides)
         was, becomes = (
             [
-                written_result(one, self._dialect, models)
+                written_result(one, self._dialect, models, proven)
                 for one in (*side.queries, *side.queries[-1:] * (count - len(side.queries)))
             ]
-            for side, models in zip(sides, (self._old, self._new), strict=True)
+            for side, models, proven in zip(sides, (self._old, self._new), (before, now), strict=True)
         )
         pairs = [(a, b) for a, b in zip(was, becomes, strict=True) if a is not None and b is not None]
         return pairs if len(pairs) == count else None
@@ -84,3 +97,12 @@ def _models(one: Mapping[str, AnalysedText], other: Mapping[str, AnalysedText], 
         if each.text.target is not None and each.text.text and identity not in other
     }
     return {key: text.queries[0] for key, text in found.items() if not text.is_incremental}
+
+
+def _shared_proofs(old: Mapping[str, AnalysedText], new: Mapping[str, AnalysedText]) -> dict[TableName, TableProofs]:
+    """Return the facts of tables that hold before a change and after it."""
+    before, now = (
+        {table_key(one.text.target): one.text.proofs for one in side.values() if one.text.target and one.text.proofs}
+        for side in (old, new)
+    )
+    return {key: shared for key in before.keys() & now.keys() if (shared := before[key] & now[key])}

@@ -13,6 +13,7 @@ from sqlglot.errors import SqlglotError
 
 from headwater.columns.dialect import rules
 from headwater.columns.script.engine import engine
+from headwater.columns.shape.proofs import ProvenQuery
 from headwater.columns.shape.writing import Doubtful, Writing, WrittenArm, WrittenColumn, WrittenQuery, arms_of
 
 TableName = tuple[str, ...]
@@ -26,17 +27,19 @@ _CHANGING = (exp.Anonymous, exp.Rand, exp.Randn, exp.Uuid)
 """Functions that may return another value at each call; those that are not known may."""
 
 
-def written_result(text: str, dialect: str, models: Mapping[TableName, str] = {}) -> WrittenQuery | None:
+def written_result(
+    text: str, dialect: str, models: Mapping[TableName, str] = {}, proven: ProvenQuery | None = None
+) -> WrittenQuery | None:
     """Return the writing of a query's result, to be compared with another one; None for what is no single query, and in doubt.
 
-    `models`: by table in lower case, the queries of what is read as if it stood in this text.
+    `models`: by table in lower case, the queries of what is read as if it stood in this text. `proven`: takes out what facts of tables make needless.
     """
     try:
         queries = {key: found for key, one in models.items() if (found := _parse(one, dialect)) is not None}
         made, tree = _split_create(_parsed(text, dialect), dialect)
         if tree is None:
             return None
-        query = _written(tree, dialect, queries)
+        query = _written(tree, dialect, queries, proven)
         if made is None:
             return query
         arms = (msgspec.structs.replace(arm, rest=(made, arm.rest)) for arm in query.arms)
@@ -101,16 +104,23 @@ def _rows(query: WrittenQuery) -> tuple[list[str], list[str]]:
     )
 
 
-def _written(tree: exp.Query, dialect: str, models: Mapping[TableName, exp.Query]) -> WrittenQuery:
+def _written(
+    tree: exp.Query, dialect: str, models: Mapping[TableName, exp.Query], proven: ProvenQuery | None
+) -> WrittenQuery:
     _put_in(tree, models)
     for select in reversed(list(tree.find_all(exp.Select))):
         _write_using(select)
         _turn_join(select)
         _merge_sources(select)
         _merge_joins(select)
+    if proven is not None:
+        proven.simplify(tree, list(arms_of(tree)))
     for arm in arms_of(tree):
         _name_sources(arm)
-    return Writing(dialect).query(tree)
+    query = Writing(dialect).query(tree)
+    if proven is not None and proven.is_unsorted:
+        return msgspec.structs.replace(query, order=("DISTINCT", query.order))
+    return query
 
 
 def _parsed(text: str, dialect: str) -> Any:
