@@ -20,6 +20,7 @@ from headwater.columns.openlineage import facets, names
 from headwater.columns.project import Project, Text
 from headwater.connectors import Send
 from headwater.connectors.changed import Changes
+from headwater.connectors.dynamic_texts import dynamic_names
 from headwater.errors import DatabaseRefused, DatabaseUnavailable
 from headwater.model import dependents, inheritance, references
 from headwater.model.connector_reports import ConnectorCheck, ConnectorTask, PullReport
@@ -209,7 +210,8 @@ class _Source:
     def read_routines(
         self, routines: Sequence[_Routine], relations: list[_Relation]
     ) -> dict[tuple[str, str], list[dict[str, Any]]]:
-        """Return by table the functions and procedures whose text reads or writes it, with the tables whose triggers run them."""
+        """Return by table the functions and procedures whose text reads or writes it, or that name it in a string of SQL, and the triggers of
+        others that run them."""
         found: dict[tuple[str, str], list[dict[str, Any]]] = {}
         catalog = self._catalog(relations)
         by_name = {self._name(one.schema, one.name): (one.schema, one.name) for one in relations}
@@ -220,7 +222,10 @@ class _Source:
                 {"kind": "trigger", "name": f"{each['trigger']} on {'.'.join(each['table'])}", "dataset": each["table"], "parsed": True}
                 for each in one.triggers or ()
             ]  # fmt: skip
-            for name in sorted({name for _, name in (*statement.reads, *statement.writes)} & by_name.keys()):
+            dynamic = dynamic_names(one.text)
+            named = {name for name, place in by_name.items() if place in dynamic or place[1:] in dynamic}
+            parsed = {name for _, name in (*statement.reads, *statement.writes)} & by_name.keys()
+            for name in sorted(parsed | named):
                 # A function of triggers runs for the tables that have them, and else never.
                 found.setdefault(by_name[name], []).extend(
                     [each for each in fired if tuple(each["dataset"]) != by_name[name]] if one.fires else [made]

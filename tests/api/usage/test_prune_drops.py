@@ -33,6 +33,9 @@ BLOCKED = {
     "of_atomic": "function",
     "of_trigger": "trigger",
     "of_arguments": "function",
+    "of_dynamic": "function",
+    "of_format": "procedure",
+    "of_fired_text": "trigger",
 }
 """Tables that stay, each with the kind of what keeps it."""
 FREE = (
@@ -47,6 +50,7 @@ FREE = (
     "other",
     "of_loop",
     "of_loose",
+    "of_message",
 )
 SCHEMA = f"""
 create schema shop; create schema published; create schema "Odd";
@@ -86,12 +90,20 @@ create table shop.one (id int primary key, of int references shop.of_loop (id));
 create table shop.other (id int primary key, one int references shop.one (id));
 alter table shop.one add column other int references shop.other (id);
 create table shop.of_loose (id int primary key);
+create function shop.dynamic() returns void language plpgsql as 'begin execute ''delete from shop.of_dynamic where id = 1''; end';
+create procedure shop.formatted() language plpgsql as $$ begin -- It isn't parsed.
+  execute format('delete from %I.%I', 'shop', 'of_format'); end $$;
+create function shop.fired_text() returns trigger language plpgsql as $$ begin execute $q$ update only shop.of_fired_text set note = 'x' $q$; return new; end $$;
+create trigger texts before insert on shop.stays for each row execute function shop.fired_text();
+create table shop.of_message (id int primary key);
+create function shop.warns() returns void language plpgsql as $$ begin /* from shop.of_message */ raise notice 'shop.of_message is old'; end $$;
+create function shop.warns_too() returns void language plpgsql as $$ begin execute 'select 1'; raise notice 'the of_message is old'; end $$;
 create function shop.never_fired() returns trigger language plpgsql as 'begin perform 1 from shop.of_loose; return new; end';
 """
 USES = (
     "select * from shop.v", "select * from shop.m", "refresh materialized view shop.m", "select shop.f()", "select shop.atomic()", "call shop.p()",
     "select * from shop.on_partition", "insert into shop.of_key values (1)", "insert into shop.stays (of) values (1)", "update shop.stays set of = 1",
-    "select * from shop.heir", "select (one).id from shop.typed", "select shop.of_row(null)",
+    "select * from shop.heir", "select (one).id from shop.typed", "select shop.of_row(null)", "select shop.dynamic()", "call shop.formatted()",
 )  # fmt: skip
 
 
@@ -164,7 +176,16 @@ def test_each_wave_is_dropped_and_nothing_that_stays_fails(
             connection.execute(text.encode())
         # What stays is refused, or loses what needs it: each of them was kept for a reason.
         for name in BLOCKED:
-            if name in {"of_publication", "of_schema_publication", "of_function", "of_procedure", "of_trigger"}:
+            if name in {
+                "of_publication",
+                "of_schema_publication",
+                "of_function",
+                "of_procedure",
+                "of_trigger",
+                "of_dynamic",
+                "of_format",
+                "of_fired_text",
+            }:
                 continue
             with pytest.raises(psycopg.errors.DependentObjectsStillExist):
                 connection.execute(f"drop table shop.{name} restrict".encode())
