@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.api.lineage.test_both_ends import column_ends, reached, send
-from tests.events import RUN, columns, dataset, facet, run_event
+from tests.events import RUN, columns, dataset, facet, parent, run_event
 from tests.fixtures.app import Client
 
 Event = dict[str, Any]
@@ -99,3 +99,75 @@ def test_what_snapshots_replaced_is_not_intermittent(client: Client) -> None:
         send(client, first | {"eventTime": f"{day}1:00Z"})
         send(client, emitted(2, ["/b"], ["/c"], run=run, state="COMPLETE") | {"eventTime": f"{day}2:00Z"})
     assert reached(client, "/c", "upstream") == {"/b"}
+
+
+def at_minute(client: Client, name: str, direction: str, minute: int | None) -> set[str]:
+    """Return the names of what is reached from a dataset as of a minute, jobs too; None: now."""
+    as_of = None if minute is None else f"2026-01-01T00:{minute:02}:30Z"
+    reply = client.get("/api/v2/lineage", node=f"dataset:file:{name}", direction=direction, depth=20, as_of=as_of)
+    assert reply.status_code == 200, reply.text
+    return {one["name"] for one in reply.json()["nodes"]} - {name}
+
+
+def below(event: Event) -> Event:
+    """Return the event as one of a job below `above`."""
+    event["run"]["facets"] |= parent(9, "above")
+    return event
+
+
+@pytest.mark.parametrize("order", range(3))
+def test_an_input_that_a_child_replaced_hides_none_that_its_parent_declares(client: Client, order: int) -> None:
+    declared = run_event(None, 9, "above", ["/e"], ["/a"], at="2026-01-01T00:00:00Z")
+    del declared["run"]
+    events = [declared, below(emitted(2, ["/e"], ["/a"])), below(emitted(4, ["/f"], ["/a"]))]
+    for event in orders(events)[order]:
+        send(client, event)
+    assert at_minute(client, "/e", "downstream", 1) == {"above", "/a"}
+    assert at_minute(client, "/e", "downstream", 3) == {"service", "/a"}
+    for minute in (5, None):
+        assert at_minute(client, "/e", "downstream", minute) == {"above"}, minute
+        assert at_minute(client, "/a", "upstream", minute) == {"service", "/f"}, minute
+
+
+@pytest.mark.parametrize("order", range(3))
+def test_an_output_that_a_parent_replaced_does_not_keep_it_beside_its_child(client: Client, order: int) -> None:
+    def told(name: str) -> Event:
+        return dataset(name, headwater_declared=facet(name=name))
+
+    first, second = emitted(1, [told("/e")], ["/x"], run=9), emitted(3, [told("/e")], [told("/a")], run=9)
+    for event in (first, second):
+        event["job"]["name"] = "above"
+    events = [first, second, below(emitted(2, ["/e"], ["/a"], None))]
+    for event in orders(events)[order]:
+        send(client, event)
+    assert at_minute(client, "/e", "downstream", 2) == {"above", "/x", "service", "/a"}
+    for minute in (4, None):
+        assert at_minute(client, "/e", "downstream", minute) == {"service", "/a"}, minute
+        assert at_minute(client, "/a", "upstream", minute) == {"service", "/e"}, minute
+
+
+@pytest.mark.parametrize("order", range(3))
+def test_edges_of_other_jobs_are_replaced_at_each_time(client: Client, order: int) -> None:
+    events, _ = CASES["explicit lineage of another job"]
+    for event in orders(events)[order]:
+        send(client, event)
+    for minute, source in ((1, "/a"), (2, "/b"), (5, "/b"), (None, "/b")):
+        assert at_minute(client, "/c", "upstream", minute) == {"o", source}, minute
+    assert at_minute(client, "/a", "downstream", 1) == {"o", "/c"}
+    assert at_minute(client, "/a", "downstream", 5) == set()
+
+
+def test_edges_of_other_jobs_that_snapshots_replaced_are_not_intermittent(client: Client) -> None:
+    """In half of ten runs another job's /a is stated first and replaced by /b; it is never an input in the end."""
+    (of_a, of_b), _ = CASES["explicit lineage of another job"]
+    for run in range(10):
+        end = of_b | {"eventType": "COMPLETE", "run": of_b["run"] | {"runId": RUN.format(run)}}
+        first = of_a | {"run": of_a["run"] | {"runId": RUN.format(run)}}
+        send(
+            client,
+            (first if run % 2 else end | {"eventType": "RUNNING"}) | {"eventTime": f"2026-02-{run + 1:02}T00:01:00Z"},
+        )
+        send(client, end | {"eventTime": f"2026-02-{run + 1:02}T00:02:00Z"})
+    assert at_minute(client, "/c", "upstream", None) == {"o", "/b"}
+    reply = client.get("/api/v2/lineage", node="dataset:file:/c", direction="upstream", as_of="2026-03-01T00:00:00Z")
+    assert {one["name"] for one in reply.json()["nodes"]} == {"/c", "o", "/b"}

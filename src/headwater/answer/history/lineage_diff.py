@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 from headwater.answer.lineage import inferred, lineage, node
-from headwater.answer.lineage.find import node_row
+from headwater.answer.lineage.find import first_seen, node_row
 from headwater.answer.lineage.lineage_answer import AnswerColumnEdge, AnswerEdge, AnswerTransformation, Hidden
 from headwater.errors import InvalidQuestion
 from headwater.graph.difference import columns_difference, difference
@@ -148,7 +148,8 @@ async def lineage_diff(database: Database, question: Question) -> GraphDifferenc
         after = await _around(database, question, question.after)
         async with database.connection() as connection:
             row = await node_row(connection, question.node)
-        root, known = row.node_id, row.first_seen <= question.before
+            known = await first_seen(connection, row, question.before) <= question.before
+        root = row.node_id
         before = await _around(database, question, question.before) if known else _Graph([], [], [], Hidden(0, None))
     else:
         before, after = await _namespace(database, question)

@@ -10,8 +10,8 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from headwater.answer.lineage.find import node_row
-from headwater.errors import InvalidQuestion, NotFound
+from headwater.answer.lineage.find import row_seen_by
+from headwater.errors import InvalidQuestion
 from headwater.graph import conflicts as graph
 from headwater.graph.conflicts import KINDS, Evidence, LastReport
 from headwater.store.database import Connection, Database
@@ -79,7 +79,7 @@ async def conflicts(database: Database, question: Question) -> Conflicts:
     answer = Conflicts(question.as_of or dt.datetime.now(dt.UTC), [], 0, 0, None)
     async with database.snapshot() as connection:
         if question.node is not None:
-            row = await _node(connection, question.node, question.as_of)
+            row = await row_seen_by(connection, question.node, question.as_of)
             jobs = [row.id]
             if row.type == "DATASET":
                 met = [
@@ -97,13 +97,6 @@ async def conflicts(database: Database, question: Question) -> Conflicts:
         if after is not None and await store.jobs_after(connection, after, question.namespace, 1):
             answer.next = str(after)
     return answer
-
-
-async def _node(connection: Connection, name: str, as_of: dt.datetime | None) -> NodeRow:
-    row = await node_row(connection, name)
-    if as_of is not None and row.first_seen > as_of:
-        raise NotFound(f"{row.node_id} was not known yet at {as_of.isoformat()}", node=row.node_id)
-    return row
 
 
 def _place(after: str | None) -> uuid.UUID | None:

@@ -1,5 +1,6 @@
 """Finding what a person or a client means by a name: node ids, unique suffixes, what is near."""
 
+import datetime as dt
 import uuid
 from collections.abc import Iterable
 
@@ -77,6 +78,24 @@ async def node_row(connection: Connection, node_id: str) -> NodeRow:
     row = next(iter(rows.values()))
     standing = canonical.get(row.id, row.id)
     return row if standing == row.id else (await node_store.by_ids(connection, [standing]))[standing]
+
+
+async def row_seen_by(connection: Connection, node_id: str, as_of: dt.datetime | None) -> NodeRow:
+    """Return the row of `node_row`. Raises NotFound too if nothing was reported of it by `as_of`, under any of its names."""
+    row = await node_row(connection, node_id)
+    if as_of is not None and (first := await first_seen(connection, row, as_of)) > as_of:
+        raise NotFound(
+            f"{row.node_id} was not known yet at {as_of.isoformat()}; first seen {first.isoformat()}",
+            node=row.node_id,
+            first_seen=first.isoformat(),
+        )
+    return row
+
+
+async def first_seen(connection: Connection, row: NodeRow, as_of: dt.datetime) -> dt.datetime:
+    """Return when a node was first reported, a dataset by any of its names; of one that was there by `as_of`, a time by which it was."""
+    there = row.type != "DATASET" or row.first_seen <= as_of
+    return row.first_seen if there else await node_store.first_seen(connection, row.id)
 
 
 async def parents_of_jobs(connection: Connection, node_ids: Iterable[str]) -> dict[str, str]:

@@ -14,7 +14,7 @@ import msgspec
 
 from headwater.answer.lineage import inferred, node
 from headwater.answer.lineage.bundles import Bundled
-from headwater.answer.lineage.find import node_row
+from headwater.answer.lineage.find import row_seen_by
 from headwater.answer.lineage.lineage_answer import (
     AnswerColumnEdge,
     AnswerEdge,
@@ -25,7 +25,7 @@ from headwater.answer.lineage.lineage_answer import (
     Lineage,
 )
 from headwater.answer.lineage.named_columns import match_column, named_columns
-from headwater.errors import InvalidQuestion, NotFound
+from headwater.errors import InvalidQuestion
 from headwater.graph.explicit import feeds
 from headwater.graph.reach import ColumnGraph
 from headwater.model.lineage import ColumnEdge, Edge
@@ -204,13 +204,7 @@ async def lineage_in(connection: Connection, question: Question) -> Lineage:
     """Answer as `lineage` does, within a snapshot that the caller opened, for answers that ask more of the same moment."""
     check_reach(question.direction, question.depth)
     moment = Moment(question.as_of or "infinity")
-    row = await node_row(connection, question.node)
-    if question.as_of is not None and row.first_seen > question.as_of:
-        raise NotFound(
-            f"{row.node_id} was not known yet at {question.as_of.isoformat()}; first seen {row.first_seen.isoformat()}",
-            node=row.node_id,
-            first_seen=row.first_seen.isoformat(),
-        )
+    row = await row_seen_by(connection, question.node, question.as_of)
     walk = Walk(connection, question, moment)
     walk.hops[row.id] = 0
     datasets, jobs = await _start(walk, row)

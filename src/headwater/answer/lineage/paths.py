@@ -13,10 +13,10 @@ from collections.abc import Collection
 import msgspec
 
 from headwater.answer.lineage import inferred, node
-from headwater.answer.lineage.find import node_row
+from headwater.answer.lineage.find import row_seen_by
 from headwater.answer.lineage.lineage import answer_edge
 from headwater.answer.lineage.lineage_answer import AnswerEdge
-from headwater.errors import InvalidQuestion, NotFound
+from headwater.errors import InvalidQuestion
 from headwater.graph.explicit import feeds_unmentioned
 from headwater.graph.paths import Place, Search, Step
 from headwater.model.lineage import ColumnEdge, Edge
@@ -87,7 +87,10 @@ async def paths(database: Database, question: Question) -> Paths:
         raise InvalidQuestion(f"direction {question.direction!r} is not one of {', '.join(DIRECTIONS)}")
     moment = Moment(question.as_of or "infinity")
     async with database.snapshot() as connection:
-        start, end = await _row(connection, question.start, question), await _row(connection, question.end, question)
+        start, end = (
+            await row_seen_by(connection, question.start, question.as_of),
+            await row_seen_by(connection, question.end, question.as_of),
+        )
         for row, field, name in ((start, question.start_field, "from"), (end, question.end_field, "to")):
             if field is not None and row.type == "JOB":
                 raise InvalidQuestion(f"{row.node_id} is a job and has no columns", parameter=f"{name}_field")
@@ -118,13 +121,6 @@ async def paths(database: Database, question: Question) -> Paths:
                 reason = f"{search.cut}={value} reached"
     now = question.as_of or dt.datetime.now(dt.UTC)
     return Paths(start.node_id, end.node_id, None, now, None, 0, [], [], [], met, reason)
-
-
-async def _row(connection: Connection, name: str, question: Question) -> NodeRow:
-    row = await node_row(connection, name)
-    if question.as_of is not None and row.first_seen > question.as_of:
-        raise NotFound(f"{row.node_id} was not known yet at {question.as_of.isoformat()}", node=row.node_id)
-    return row
 
 
 async def _ends(connection: Connection, row: NodeRow, field: str | None) -> frozenset[Place]:

@@ -158,7 +158,7 @@ with ranked as (
   select c.job_id, c.target_id, c.set_id, c.origin, c.at, array_position(j.settled, c.report_id) as place, cardinality(j.settled) as settled,
          case when d.report_id is null then c.at >= coalesce(j.settled_at, '-infinity') else c.at >= coalesce(j.declared_at, d.latest) end as fresh,
          rank() over (partition by c.job_id, c.report_id, c.target_id order by c.origin) as precedence
-  from report_columns c left join jobs j on j.id = c.job_id
+  from stated_columns c left join jobs j on j.id = c.job_id
   left join (
     select r.job_id, r.report_id, max(r.first_at) over (partition by r.job_id) as latest from reports r where r.declaration
   ) d on d.job_id = c.job_id and d.report_id = c.report_id
@@ -202,7 +202,7 @@ from (
   union all
   select coalesce(sc.canonical_id, (e.edge ->> 1)::uuid), coalesce(tc.canonical_id, c.target_id), c.job_id, min(c.at), max(c.at)
   from (
-    select r.job_id, r.target_id, r.set_id, min(r.at) as at from report_columns r join jobs j on j.id = r.job_id
+    select r.job_id, r.target_id, r.set_id, min(r.at) as at from stated_columns r join jobs j on j.id = r.job_id
     where r.origin = 1 group by r.job_id, r.target_id, r.set_id, j.id
     having bool_or(r.at >= coalesce(j.settled_at, '-infinity'))
         or intermittent(count(distinct array_position(j.settled, r.report_id)), min(array_position(j.settled, r.report_id)), max(array_position(j.settled, r.report_id)),

@@ -53,6 +53,12 @@ async def by_ids(connection: Connection, ids: Collection[uuid.UUID]) -> dict[uui
     return {row[0]: NodeRow(*row) for row in rows}
 
 
+async def first_seen(connection: Connection, dataset: uuid.UUID) -> dt.datetime:
+    """Return when a dataset was first reported, by any of its names."""
+    found: dt.datetime = (await sqlfile.load("lineage/nodes")["first_seen"].one(connection, id=dataset))[0]
+    return found
+
+
 async def names(
     connection: Connection, datasets: Collection[uuid.UUID], jobs: Collection[uuid.UUID]
 ) -> list[tuple[int, str, str]]:

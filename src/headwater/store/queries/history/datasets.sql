@@ -7,7 +7,7 @@ select v.id, v.run_id, v.job_id, v.external_version, v.declared, v.first_at, v.w
 from member m join dataset_versions v on v.dataset_id = m.id
 left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
 where v.first_at <= %(as_of)s
-  and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
+  and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = any(array(select n from names_of(v.dataset_id) n)) and c.parent_run_id = v.run_id))
 order by v.written_at desc, v.id limit %(limit)s offset %(offset)s
 
 -- name: version :many
@@ -23,7 +23,7 @@ with member as (
 )
 select m.node, count(*) from member m join dataset_versions v on v.dataset_id = m.id
 where v.first_at <= %(as_of)s
-  and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
+  and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = any(array(select n from names_of(v.dataset_id) n)) and c.parent_run_id = v.run_id))
 group by m.node
 
 -- name: schema_as_of :many

@@ -16,7 +16,7 @@ with member as (
 select v.id, v.run_id, v.job_id, v.external_version, v.declared, v.first_at, v.written_at, coalesce(r.state, 3), v.dataset_id, v.schema_id, v.lifecycle, v.rows, v.bytes, v.files
 from member m join dataset_versions v on v.dataset_id = m.node left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
 where (v.written_at < %(written_at)s or (v.written_at = %(written_at)s and v.id > %(id)s)) and (coalesce(r.state, 3) not in (4, 5) or v.checkpoint)
-  and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
+  and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = any(array(select n from names_of(v.dataset_id) n)) and c.parent_run_id = v.run_id))
 order by v.written_at desc, v.id limit 1
 
 -- name: parts :many

@@ -19,7 +19,7 @@ with written as (
   select distinct v.job_id, v.dataset_id, v.schema_id, told.sets,
     (coalesce(r.state, 3) not in (4, 5) or v.checkpoint) and (told.sets is not null or not exists (
       select 1 from runs child join dataset_versions s on s.run_id = child.run_id and s.job_id = child.job_id
-      where child.parent_run_id = v.run_id and s.dataset_id = v.dataset_id)) as counts
+      where child.parent_run_id = v.run_id and s.dataset_id = any(array(select n from names_of(v.dataset_id) n)))) as counts
   from unnest(%(jobs)b::uuid[], %(targets)b::uuid[]) as p (job_id, dataset_id)
   join dataset_versions v on v.dataset_id = p.dataset_id and v.job_id = p.job_id and v.written_at >= %(since)s
   left join runs r on r.run_id = v.run_id and r.job_id = v.job_id

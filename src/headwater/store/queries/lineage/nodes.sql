@@ -4,6 +4,10 @@ select id, 'DATASET' as type, namespace, name, first_seen, last_seen, null::uuid
 union all
 select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs where id = any(%(ids)b)
 
+-- name: first_seen :one
+-- When a dataset was first reported, by any of its names.
+select min(first_seen) from datasets where id = any(array(select n from names_of(%(id)s::uuid) n))
+
 -- name: names :many
 -- The names of these datasets, and then of these jobs, with their places in the two lists, one after the other.
 select k.nr::int4 - 1, d.namespace, d.name from unnest(%(datasets)b::uuid[]) with ordinality as k (id, nr) join datasets d using (id)

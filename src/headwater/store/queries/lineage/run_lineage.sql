@@ -26,7 +26,9 @@ where %(all)s or d.declared or s.part is not null or not exists (
 group by 1, 2, 3
 having not bool_and(d.declared) or not exists (
   select 1 from runs child join report_datasets seen on seen.job_id = child.job_id and seen.report_id = child.run_id
-  where child.parent_run_id = d.report_id and seen.dataset_id = any(array_agg(d.dataset_id)) and seen.direction = %(direction)s)
+    and seen.dataset_id = any(array(select n from unnest(array_agg(d.dataset_id)) i cross join names_of(i) n)) and seen.direction = %(direction)s
+    and seen.first_at <= %(as_of)s and not is_replaced(seen.job_id, seen.report_id, seen.last_at, %(as_of)s)
+  where child.parent_run_id = d.report_id)
 order by 1, 2, 3
 
 -- name: versions_at_start :many
@@ -51,7 +53,7 @@ from told t join member m on m.node = t.node cross join lateral (
        or exists (select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out' and s.part = t.part)
        or not exists (select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out'))
      and not (v.external_version = '' and exists (select 1 from dataset_versions s where s.run_id = v.run_id and s.job_id = v.job_id and s.dataset_id = v.dataset_id and s.external_version <> ''))
-     and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
+     and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = any(array(select n from names_of(v.dataset_id) n)) and c.parent_run_id = v.run_id))
    order by v.written_at desc, v.id limit 1)
   union all
   (select v.id, v.checkpoint, v.first_at from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
@@ -98,7 +100,7 @@ join dataset_versions v on v.run_id = k.run_id and v.job_id = k.job_id and v.fir
 left join dataset_canonical c on c.dataset_id = v.dataset_id
 where not (v.external_version = '' and exists (
     select 1 from dataset_versions s where s.run_id = v.run_id and s.job_id = v.job_id and s.dataset_id = v.dataset_id and s.external_version <> ''))
-  and not (v.declared and exists (select 1 from dataset_versions s join runs p on p.run_id = s.run_id where s.dataset_id = v.dataset_id and p.parent_run_id = v.run_id))
+  and not (v.declared and exists (select 1 from dataset_versions s join runs p on p.run_id = s.run_id where s.dataset_id = any(array(select n from names_of(v.dataset_id) n)) and p.parent_run_id = v.run_id))
 order by v.written_at, v.id
 
 -- name: readers :many
@@ -156,4 +158,5 @@ with asked as (
 select c.nr::int4 - 1, c.run_id, c.job_id, coalesce(bool_and(c.sure and not d.declared and d.first_at <= %(as_of)s and not exists (
     select from report_subsets p where p.job_id = d.job_id and p.report_id = d.report_id and p.dataset_id = d.dataset_id and p.direction = 'in')), false)
 from candidate c join report_datasets d on d.job_id = c.job_id and d.report_id = c.run_id and d.dataset_id = c.dataset_id and d.direction = 'in'
+  and not is_replaced(d.job_id, d.report_id, d.last_at, %(as_of)s)
 group by 1, 2, 3 order by 1, 2, 3

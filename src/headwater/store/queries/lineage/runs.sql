@@ -116,7 +116,7 @@ select x.* from asked a cross join lateral (
       where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out' and not exists (
         select 1 from json_each_text(s.part::json) x join json_each_text(asked.part::json) y using (key) where x.value <> y.value))
       or not exists (select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out'))
-    and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
+    and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = any(array(select n from names_of(v.dataset_id) n)) and c.parent_run_id = v.run_id))
   order by v.written_at desc, v.id limit 1) x
 
 -- name: written_versions :many

@@ -26,7 +26,7 @@ select distinct on (m.node) m.node, v.id, v.written_at, v.lifecycle, v.run_id is
 from member m cross join lateral (
   select v.id, v.written_at, v.lifecycle, v.run_id from dataset_versions v
   where v.dataset_id = m.id and v.first_at <= %(as_of)s
-    and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
+    and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = any(array(select n from names_of(v.dataset_id) n)) and c.parent_run_id = v.run_id))
   order by v.written_at desc, v.id limit 1) v
 order by m.node, v.written_at desc, v.id
 
@@ -36,7 +36,7 @@ with member as (
   select %(dataset_id)s::uuid as id union select dataset_id from dataset_canonical where canonical_id = %(dataset_id)s
 )
 select count(*) from member m join dataset_versions v on v.dataset_id = m.id
-where not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
+where not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = any(array(select n from names_of(v.dataset_id) n)) and c.parent_run_id = v.run_id))
 
 -- name: facet_history :many
 -- Every body these owners' facets ever had, with the span in which each was reported; for a dataset under any of its names.

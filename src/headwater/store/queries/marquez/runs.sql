@@ -35,7 +35,7 @@ select t.run_id, t.job_id, t.node, x.id, x.run_id, x.job_id from told t left joi
       and (t.parts is null or v.run_id is null or exists (
         select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out' and s.part = any(t.parts))
         or not exists (select 1 from report_subsets s where s.job_id = v.job_id and s.report_id = v.run_id and s.dataset_id = v.dataset_id and s.direction = 'out'))
-      and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
+      and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = any(array(select n from names_of(v.dataset_id) n)) and c.parent_run_id = v.run_id))
     order by v.written_at desc, v.id limit 1) v
   order by v.written_at desc, v.id limit 1) x on true
 
@@ -75,7 +75,7 @@ select g.place::int4 - 1, x.* from reading g cross join lateral (
   select r.run_id, r.job_id, r.external_id, r.state, r.first_event_at, r.last_event_at, r.started_at, r.ended_at, r.parent_run_id, r.parent_job_id, r.nominal_start, r.nominal_end
   from runs r
   where r.job_id = g.job_id and r.first_event_at < g.until and coalesce(r.started_at, r.first_event_at) >= g.since
-    and exists (select from report_datasets d where d.job_id = r.job_id and d.report_id = r.run_id and d.dataset_id = g.id and d.direction = 'in')
+    and exists (select from stated_datasets d where d.job_id = r.job_id and d.report_id = r.run_id and d.dataset_id = g.id and d.direction = 'in')
   order by r.first_event_at desc, r.run_id limit 1) x
 order by 1, x.last_event_at, x.run_id, x.job_id
 

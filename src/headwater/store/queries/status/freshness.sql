@@ -20,7 +20,7 @@ with member as (
            v.run_id, v.job_id, v.lifecycle, coalesce(r.state, 3) = 2 as open, coalesce(v.lifecycle, '') = 'DROP' as gone
     from dataset_versions v left join runs r on r.run_id = v.run_id and r.job_id = v.job_id
     where v.dataset_id = m.id and v.first_at <= %(until)s and (coalesce(r.state, 3) not in (4, 5) or v.checkpoint)
-      and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = v.dataset_id and c.parent_run_id = v.run_id))
+      and not (v.declared and exists (select 1 from dataset_versions s join runs c on c.run_id = s.run_id where s.dataset_id = any(array(select n from names_of(v.dataset_id) n)) and c.parent_run_id = v.run_id))
     order by v.written_at desc limit %(limit)s) x
 )
 select node, string_agg((extract(epoch from at) * 1000000)::bigint::text, ',') filter (where not open and not gone),

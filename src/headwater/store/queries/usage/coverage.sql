@@ -3,7 +3,7 @@
 -- declared; the number of jobs, and of those that ran and reported their reads and writes. A statement of a job counts as that job.
 with written as (
   select d.id, bool_or(not e.declared) as observed,
-         bool_or(exists (select from report_columns c where c.job_id = e.job_id and c.target_id = e.dataset_id)) as columns
+         bool_or(exists (select from stated_columns c where c.job_id = e.job_id and c.target_id = e.dataset_id)) as columns
   from datasets d join edges e on e.dataset_id = d.id and e.direction = 'out' join jobs j on j.id = e.job_id
   where not d.hidden and not j.hidden and (%(namespace)s::text is null or d.namespace = %(namespace)s) group by d.id
 )
