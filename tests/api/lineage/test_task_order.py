@@ -85,6 +85,48 @@ def test_the_missing_dependency_and_the_runs_in_which_luck_decided(client: Any) 
     assert (found["backward"], found["needless"], found["unreported"], found["undeclared"]) == ([], [], ["mail"], [])
 
 
+def deeper(grouped: bool) -> list[dict[str, Any]]:
+    """Return the events of the DAG with the data of `clean` told by a query below it alone; `grouped`: and `clean` in a group that is a job."""
+    name, above = ("stage.clean", "nightly.stage") if grouped else ("clean", "nightly")
+    found = []
+    for one in EVENTS:
+        if one["job"]["name"] != "nightly.clean":
+            found.append(
+                json.loads(
+                    json.dumps(one).replace('"clean": {', f'"{name}": {{').replace('["clean"]}', f'["{name}"]}}')
+                )
+            )
+            continue
+        run_, dag_run = one["run"]["runId"], one["run"]["facets"]["parent"]["run"]["runId"]
+        group = run(int(run_[-12:], 16) + 50)
+        task = one | {"job": one["job"] | {"name": f"nightly.{name}"}, "inputs": [], "outputs": []}
+        if grouped:
+            between = {"parent": facet(run={"runId": dag_run}, job={"namespace": N, "name": "nightly"})}
+            found.append(
+                task
+                | {"job": {"namespace": N, "name": above, "facets": {}}, "run": {"runId": group, "facets": between}}
+            )
+            task["run"] = {
+                "runId": run_,
+                "facets": {"parent": facet(run={"runId": group}, job={"namespace": N, "name": above})},
+            }
+        query = {"parent": facet(run={"runId": run_}, job={"namespace": N, "name": f"nightly.{name}"})}
+        low = {"runId": run(int(run_[-12:], 16) + 70), "facets": query}
+        found += [task, one | {"job": {"namespace": N, "name": f"nightly.{name}.query", "facets": {}}, "run": low}]
+    return found
+
+
+@pytest.mark.parametrize("grouped", [False, True], ids=["a query below", "in a group"])
+def test_data_below_a_task_is_the_task_s(client: Any, grouped: bool) -> None:
+    name = "stage.clean" if grouped else "clean"
+    send(client, *deeper(grouped))
+    found = ask(client, node=f"job:{N}:nightly")
+    (missing,) = found["missing"]
+    assert (missing["writer"], missing["reader"], missing["runs"], missing["lucky"]) == (name, "report", 4, 3)
+    assert (found["backward"], found["needless"], found["unreported"]) == ([], [], ["mail"])
+    assert found["undeclared"] == []
+
+
 def test_an_order_that_is_given_is_taken(client: Any) -> None:
     send(client, *EVENTS)
     whole = TASKS | {"clean": ["report"]}

@@ -6,7 +6,7 @@ given.
 
 import datetime as dt
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -20,6 +20,7 @@ from headwater.store.lineage import edges as edge_store
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage import runs as run_store
 from headwater.store.lineage.edges import Moment
+from headwater.store.lineage.nodes import NodeRow
 from headwater.store.lineage.runs import RunRow
 
 FACET: Final = "airflow"
@@ -90,15 +91,13 @@ async def task_order(database: Database, question: Question) -> TaskOrder:
         if row.type == "DATASET":
             raise InvalidQuestion(f"{row.node_id} is no job; name the job of a DAG", node=question.node)
         declared = question.tasks if question.tasks is not None else await _declared(connection, row.id, row.node_id)
-        below = (await edge_store.children(connection, [row.id])).get(row.id, [])
-        names = {
-            id_: one.name.removeprefix(f"{row.name}.")
-            for id_, one in (await node_store.by_ids(connection, below)).items()
-        }
-        reads, writes, datasets = await _data(connection, names)
+        tasks = await _tasks(connection, row, {*declared, *(one for some in declared.values() for one in some)})
+        reads, writes, datasets = await _data(connection, tasks.names)
         found = compare(declared, reads, writes)
-        ids = {name: id_ for id_, name in names.items()}
-        runs = await _runs(connection, {ids[one] for pair in (*found.missing, *found.backward) for one in pair[:2]})
+        ids = {name: id_ for id_, name in tasks.names.items() if tasks.is_task(id_)}
+        runs = await _runs(
+            connection, {ids[one] for pair in (*found.missing, *found.backward) for one in pair[:2]}, tasks
+        )
     every = {*declared, *(one for some in declared.values() for one in some)}
     return TaskOrder(
         row.node_id,
@@ -109,6 +108,37 @@ async def task_order(database: Database, question: Question) -> TaskOrder:
         sorted(every - reads.keys() - writes.keys()),
         sorted((reads.keys() | writes.keys()) - every),
     )
+
+
+class _Tasks(msgspec.Struct, frozen=True):
+    """The jobs below a DAG, at any depth. `names`: the task that each is, or runs below: its data is that task's. `parents`: the job above each."""
+
+    dag: uuid.UUID
+    names: dict[uuid.UUID, str]
+    parents: dict[uuid.UUID, uuid.UUID]
+
+    def is_task(self, job: uuid.UUID) -> bool:
+        """Return whether the job is a task itself, and does not run below one."""
+        return self.names.get(self.parents[job]) != self.names[job]
+
+
+async def _tasks(connection: Connection, dag: NodeRow, declared: Collection[str]) -> _Tasks:
+    """Find the tasks: jobs that the order names, in groups too; without such a job above it, a job directly below the DAG."""
+    tasks = _Tasks(dag.id, {}, {})
+    level = [dag.id]
+    while level:
+        below = await edge_store.children(connection, level)
+        rows = await node_store.by_ids(connection, {id_ for some in below.values() for id_ in some})
+        level = []
+        for parent, some in below.items():
+            for id_ in some:
+                if id_ == dag.id or id_ in tasks.parents:
+                    continue
+                own, above = rows[id_].name.removeprefix(f"{dag.name}."), tasks.names.get(parent)
+                tasks.names[id_] = own if own in declared or above is None else above
+                tasks.parents[id_] = parent
+                level.append(id_)
+    return tasks
 
 
 async def _declared(connection: Connection, job: uuid.UUID, node: str) -> dict[str, list[str]]:
@@ -138,12 +168,30 @@ async def _data(
     return reads, writes, {str(id_): row.node_id for id_, row in (await node_store.by_ids(connection, every)).items()}
 
 
-async def _runs(connection: Connection, jobs: Iterable[uuid.UUID]) -> dict[uuid.UUID, dict[uuid.UUID, RunRow]]:
-    """The newest runs of each task, by the run of the DAG."""
+async def _runs(
+    connection: Connection, jobs: Iterable[uuid.UUID], tasks: _Tasks
+) -> dict[uuid.UUID, dict[uuid.UUID, RunRow]]:
+    """Return the newest runs of each task, by the run of the DAG."""
+    pages: dict[uuid.UUID, list[RunRow]] = {}
+
+    async def load_runs(job: uuid.UUID) -> list[RunRow]:
+        if job not in pages:
+            pages[job], _ = await run_store.page(
+                connection, job=job, state=None, parent=None, limit=_MOST_RUNS, offset=0
+            )
+        return pages[job]
+
     found: dict[uuid.UUID, dict[uuid.UUID, RunRow]] = {}
     for job in jobs:
-        rows, _ = await run_store.page(connection, job=job, state=None, parent=None, limit=_MOST_RUNS, offset=0)
-        found[job] = {row.parent_run_id: row for row in reversed(rows) if row.parent_run_id is not None}
+        runs = {row.run_id: row for row in await load_runs(job)}
+        above = {id_: row.parent_run_id for id_, row in runs.items()}
+        parent = tasks.parents[job]
+        while parent != tasks.dag:
+            # A group's run stands between the task's and the DAG's.
+            further = {row.run_id: row.parent_run_id for row in await load_runs(parent)}
+            above = {id_: further.get(run) if run is not None else None for id_, run in above.items()}
+            parent = tasks.parents[parent]
+        found[job] = {run: runs[id_] for id_, run in reversed(above.items()) if run is not None}
     return found
 
 
