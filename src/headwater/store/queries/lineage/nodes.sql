@@ -5,7 +5,7 @@ union all
 select id, 'JOB', namespace, name, first_seen, last_seen, parent_id from jobs where id = any(%(ids)b)
 
 -- name: first_seen :one
--- When a dataset was first reported, by any of its names.
+-- The time at which a dataset was first reported, by any of its names.
 select min(first_seen) from datasets where id = any(array(select n from names_of(%(id)s::uuid) n))
 
 -- name: names :many
