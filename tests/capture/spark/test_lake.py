@@ -51,6 +51,17 @@ def test_the_schema_of_a_write_is_that_of_the_table_after_it(lake: Statements) -
     assert [(name, reported) for name, reported, _ in schemas] == [(name, found) for name, _, found in schemas]
 
 
+def test_a_run_begins_with_the_schema_that_it_ends_with_or_with_none(lake: Statements) -> None:
+    lines = map(json.loads, (lake.folder / "events.ndjson").read_text().splitlines())
+    schemas: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for event in lines:
+        for output in event["outputs"]:
+            names = [field["name"] for field in output["facets"].get("schema", {}).get("fields", [])]
+            schemas.setdefault((event["run"]["runId"], output["name"]), {})[event["eventType"]] = names
+    different = {key: of for key, of in schemas.items() if of.get("START") and of["START"] != of.get("COMPLETE")}
+    assert different == {}
+
+
 def test_a_table_has_one_name_before_it_is_there_and_after_it_is_dropped(lake: Statements) -> None:
     """Also the start of a run that makes a table, and the run that drops it, name the place."""
     lines = (lake.folder / "events.ndjson").read_text().splitlines()

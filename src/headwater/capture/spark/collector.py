@@ -353,6 +353,7 @@ class Collector:
                 # saveAsTable over a table leaves it its columns, which no plan says: createOrReplace has the same one.
                 fields = evolution.delta_fields_at(catalog.jsession, found.location, left.version)
                 execution.analysis.fields = fields or execution.analysis.fields
+                execution.write.is_schema_open = execution.write.is_schema_open and not fields
             if metrics is None or not metrics.written.is_reported:
                 return Metrics(left.counts, metrics.scans if metrics else [])
         except Exception as error:  # noqa: BLE001 - a version is worth less than the run

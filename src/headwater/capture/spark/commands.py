@@ -24,7 +24,8 @@ class Write(msgspec.Struct):
     `inner`: the plans that the command hides. `columns`: the target's, if only some of its rows are rewritten; `added`: those of them of which no
     row has a value before. `before`: the schema of a target that keeps its columns, and may get others. `jtable`: the V2 table that it
     writes; `jname`: the name of one that does not exist yet. `facets`: further ones of the target.
-    `sources`: what it reads without a query. `renamed`: the names that it gives to the query's columns.
+    `sources`: what it reads without a query. `renamed`: the names that it gives to the query's columns. `is_schema_open`: whether the target gets
+    the query's schema or keeps its own is not in the plan.
     """
 
     target: Dataset | None
@@ -45,6 +46,7 @@ class Write(msgspec.Struct):
     facets: dict[str, Any] = {}
     sources: list[Dataset] = []
     renamed: list[str] = []
+    is_schema_open: bool = False
 
 
 def write(jcommand: Any, node: Node, catalog: Catalog) -> Write | None:
@@ -203,8 +205,21 @@ def _v2_new(jcommand: Any, node: Node, catalog: Catalog) -> Write:
     elif not where:
         where = iceberg.place(catalog, owner, identifier)
     target = _located(where, "", symlink) if where else Dataset(*symlink, []) if symlink else None
-    lifecycle = OVERWRITE if node.kind.startswith("Replace") else CREATE
-    return Write(target, lifecycle, _query(node), jcommand.query(), jname=name)
+    write = Write(target, CREATE, _query(node), jcommand.query(), jname=name)
+    if node.kind.startswith("Replace"):
+        write.lifecycle = OVERWRITE
+        write.is_schema_open = _is_schema_open(jcommand, catalog.failed(f"the format of the table {identifier}"))
+    return write
+
+
+def _is_schema_open(jcommand: Any, failed: Callable[[str], None]) -> bool:
+    """Return whether a table that is replaced may keep its columns. Delta's does, if it is `saveAsTable` that replaces it, without
+    `overwriteSchema`: the plan is that of CREATE OR REPLACE TABLE, and Delta finds the caller in the thread's stack. Both name the format.
+    """
+    provider = crossing.ask_optional(lambda: crossing.text(jcommand.tableSpec().provider()), failed)
+    if (provider or "").lower() != snapshots.DELTA:
+        return False
+    return not evolution.is_replaced(kafka.options(jcommand.writeOptions()))
 
 
 def _rows(jcommand: Any, node: Node, catalog: Catalog) -> Write:

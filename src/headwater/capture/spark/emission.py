@@ -113,7 +113,8 @@ def output(
     if write.target is None:
         return []
     target = write.target
-    facets = _facets(target, target.fields or (analysis.fields if analysis else []))
+    of_query = analysis.fields if analysis is not None and not write.is_schema_open else []
+    facets = _facets(target, target.fields or of_query)
     if write.lifecycle:
         change: dict[str, Any] = {"lifecycleStateChange": write.lifecycle}
         if write.previous:
