@@ -11,6 +11,7 @@ Rules, where OpenLineage leaves a choice:
 - hashes and `mask` are TRANSFORMATION with masking;
 - a scalar subquery is the value of its first column; what decides inside it decides about this column. A column of the outer query
   counts where the subquery uses it: Spark's list of outer attributes adds nothing.
+- `filter` of a list or a map: the condition is FILTER, of that column only;
 - the fields of a struct that the query makes are told apart, and the keys and values of maps (`maps`), through arrays, `withField`,
   `dropFields`, `transform`, aggregates, windows and JSON that the query writes and reads; `max` of a struct orders by all its fields (SORT).
 Unknown expressions are TRANSFORMATION of everything in them: never a missing edge.
@@ -45,7 +46,7 @@ _AGGREGATES = frozenset({"AggregateExpression", "PythonUDAF", "ScalaAggregator",
 
 _UNITED = frozenset({"CreateArray", "Concat", "ArrayUnion", "Coalesce", "MapConcat", "ArrayAppend", "ArrayPrepend"})
 # A function of the elements of arrays or maps, whose body makes the elements of the value: the arguments that its variables stand for.
-_MAPPED = frozenset({"ArrayTransform", "ZipWith"})
+_MAPPED = frozenset({"ArrayTransform", "ZipWith", "ArrayExists", "ArrayForAll"})
 _MOST_ROUNDS = 4
 # The value has the fields of a row's argument, or of each row's.
 _PICKING = frozenset({"First", "Last", "AnyValue", "Mode", "CollectList", "CollectSet"})
@@ -107,6 +108,10 @@ class _Reader:
         if kind in _MAPPED and len(node.children[-1].children) > 1:
             made = self.value(self._body(node)) or deps.deciding(self._all(node.children[:-1]), deps.CONDITIONAL)
             return deps.strengthened(made, deps.TRANSFORMATION)
+        if kind in source_fields.FILTERED and node.children:
+            return deps.merged(
+                [deps.strengthened(self.value(node.children[0]), deps.TRANSFORMATION), self.choosing(node)]
+            )
         if kind == "ArrayAggregate" and len(node.children) == 4:
             return deps.strengthened(self._folded(node).depends, deps.TRANSFORMATION)
         if kind == "If" and len(node.children) == 3:
@@ -223,7 +228,7 @@ class _Reader:
         if (kind in _TRANSPARENT or kind == "Cast") and children:
             return self.fields(children[0])
         if kind in source_fields.ELEMENTS and children:
-            return source_fields.chosen(self, self.fields(children[0]), children[1:])
+            return source_fields.chosen(self, self.fields(children[0]), node)
         if kind in {"GetStructField", "GetArrayStructFields"}:
             made = self.fields(children[0])
             found = (
@@ -250,6 +255,19 @@ class _Reader:
         if kind in _MAPPED and len(children[-1].children) > 1:
             return self.fields(self._body(node))
         return None
+
+    def choosing(self, node: Node) -> Dependencies:
+        """Return what chooses elements of the first argument: a place, a length, other lists (part of the value), or a condition (FILTER)."""
+        if node.kind not in source_fields.FILTERED or len(node.children[-1].children) < 2:
+            return deps.strengthened(self._all(node.children[1:]), deps.TRANSFORMATION)
+        body, *variables = node.children[-1].children
+        whole = self._parts(node.children[0])
+        elements = [whole]
+        if node.kind == "MapFilter":
+            elements = [*(maps.entries(self, node.children[0]) or (whole, whole))]
+        for variable, part in zip(variables, elements, strict=False):
+            self.bound[variable.expression_id] = part
+        return deps.deciding(self.value(body), deps.FILTER)
 
     def _body(self, node: Node) -> Node:
         """Return the body of a function of elements, whose variables now stand for those of the arguments."""

@@ -34,7 +34,7 @@ def value(reader: Reader, node: Node) -> Dependencies | None:
     if kind in _CHANGED:
         changed = _changed(reader, node)
         return None if changed is None else _transformed(*(part.depends for part in changed))
-    if kind not in FOUND | _PARTS or (found := _entries(reader, node.children[0])) is None:
+    if kind not in FOUND | _PARTS or (found := entries(reader, node.children[0])) is None:
         return None
     key, each = found
     if kind in FOUND:
@@ -52,7 +52,7 @@ def fields(reader: Reader, node: Node) -> Fields | None:
         return None if changed is None else {KEY: changed[0], VALUE: changed[1]}
     if kind in _MADE:
         return _new_map(reader, node)
-    found = _entries(reader, children[0])
+    found = entries(reader, children[0])
     if found is None:
         return reader.fields(children[0]) if kind in FOUND else None
     key, each = found
@@ -67,7 +67,7 @@ def fields(reader: Reader, node: Node) -> Fields | None:
     return {"MapKeys": key.inner, "MapValues": each.inner}.get(kind)
 
 
-def _entries(reader: Reader, node: Node) -> tuple[Parts, Parts] | None:
+def entries(reader: Reader, node: Node) -> tuple[Parts, Parts] | None:
     """Return the keys and the values of the map that `node` is, made by the query or of a source; None if it is no map or they are not known."""
     made = reader.fields(node)
     if made is None:
@@ -102,7 +102,7 @@ def _united(reader: Reader, nodes: list[Node]) -> Parts:
 def _changed(reader: Reader, node: Node) -> tuple[Parts, Parts] | None:
     """Return the keys and values that a function makes of those of one map, or of two that it lays side by side."""
     function, *_ = node.children[-1:]
-    given = [_entries(reader, child) for child in node.children[:-1]]
+    given = [entries(reader, child) for child in node.children[:-1]]
     maps = [one for one in given if one is not None]
     variables = function.children[1:]
     if not maps or len(maps) != len(given) or len(variables) != len(maps) + 1:

@@ -36,6 +36,8 @@ ELEMENTS = frozenset(
     }
 )
 """The value has the fields of its argument: an array or a map has those of its structs."""
+FILTERED = frozenset({"ArrayFilter", "MapFilter"})
+"""A function of its elements decides which of them stay."""
 FOUND = frozenset({"GetMapValue", "ElementAt", "TryElementAt"})
 """An element of an array, or what a key finds in a map."""
 
@@ -44,6 +46,12 @@ class Reader(Protocol):
     """The reader of the expression that the value is in."""
 
     def value(self, node: Node) -> Dependencies: ...
+
+
+class ChoosingReader(Reader, Protocol):
+    """One that reads what chooses elements, too."""
+
+    def choosing(self, node: Node) -> Dependencies: ...
 
 
 def fields_of(reader: Reader, node: Node, *, deep: bool = False) -> Fields | None:
@@ -57,13 +65,13 @@ def fields_of(reader: Reader, node: Node, *, deep: bool = False) -> Fields | Non
     return None if any(deps.SAME not in hows for hows in depends.values()) else _typed(kind, depends, deep)
 
 
-def fields_deep(reader: Reader, node: Node) -> Fields | None:
+def fields_deep(reader: ChoosingReader, node: Node) -> Fields | None:
     """Return the fields of an unchanged column, or of what lies within one, with those of its fields; None if it is something else."""
     made = fields_of(reader, node, deep=True)
     return made if made is not None else _fields_within(reader, node)
 
 
-def _fields_within(reader: Reader, node: Node) -> Fields | None:
+def _fields_within(reader: ChoosingReader, node: Node) -> Fields | None:
     """Return the fields of a struct that lies within a list of a source (`items[0]`, `filter(items, …)[0].maker`); None if it is something else."""
     kind, children = node.kind, node.children
     if kind == "ArraysZip" and children and (names := names_zipped(node)) is not None:
@@ -75,7 +83,7 @@ def _fields_within(reader: Reader, node: Node) -> Fields | None:
         made = deps.changed_fields(
             fields_deep(reader, children[0]), lambda one: deps.strengthened(one, deps.TRANSFORMATION)
         )
-        return chosen(reader, made, children[1:])
+        return chosen(reader, made, node)
     if kind in {"GetStructField", "GetArrayStructFields"}:
         made = _fields_within(reader, children[0])
         found = made.get(str(node.fields.get("name") or field_name(node))) if made is not None else None
@@ -83,9 +91,9 @@ def _fields_within(reader: Reader, node: Node) -> Fields | None:
     return None
 
 
-def chosen(reader: Reader, made: Fields | None, by: list[Node]) -> Fields | None:
-    """Return the fields of elements that these arguments choose: a place, a length, other lists, or a function of the elements."""
-    found = deps.strengthened(deps.merged(reader.value(one) for one in by), deps.TRANSFORMATION)
+def chosen(reader: ChoosingReader, made: Fields | None, node: Node) -> Fields | None:
+    """Return the fields of elements that a function chooses from its first argument."""
+    found = reader.choosing(node)
     return deps.changed_fields(made, lambda one: deps.merged([one, found])) if found else made
 
 

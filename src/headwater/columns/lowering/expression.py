@@ -39,6 +39,7 @@ from headwater.columns.lowering.functions import (
     is_date_part,
 )
 from headwater.columns.lowering.grammar import NOTHING, STEPS, UNREAD
+from headwater.columns.lowering.lambdas import MAP_FILTER, MAPPED_NAMES, filter_elements, filtered, map_lists, mapped
 from headwater.columns.lowering.time_window import NAMES as TIME_WINDOWS
 from headwater.columns.lowering.time_window import times_of
 from headwater.columns.lowering.walk import Handler, Node, Stack, below_use, children, push
@@ -260,7 +261,7 @@ def _exists(context: Context, node: Any, use: int, stack: Stack, result: form.Ex
     if isinstance(inner, exp.Query):
         result.subqueries.append((context.query(inner), below_use(use, TRANSFORMED), form.EXISTS))
     else:  # Spark's exists(array, predicate)
-        stack.extend((child, below_use(use, TRANSFORMED)) for child in children(node))
+        mapped(context, node, use, stack, result)
 
 
 def _in(context: Context, node: Any, use: int, stack: Stack, result: form.Expression) -> None:
@@ -323,6 +324,12 @@ def _anonymous(context: Context, node: Any, use: int, stack: Stack, result: form
         return
     if name == "getvariable" and len(arguments) == 1 and isinstance(arguments[0], exp.Literal):
         result.references.append((("@:$" + arguments[0].name.lower(),), use, ""))
+        return
+    if name in MAPPED_NAMES and len(arguments) > 1:
+        map_lists(context, arguments[:-1], arguments[-1], use, stack, result)
+        return
+    if name == MAP_FILTER and len(arguments) == 2:
+        filter_elements(context, name, arguments[0], arguments[1], use, stack, result)
         return
     found = looked_up(context, name, arguments)
     if found is not None:
@@ -418,6 +425,8 @@ _HOW: dict[type, Any] = {
     exp.Exists: _exists,
     exp.In: _in,
     exp.Lambda: _lambda,
+    exp.ArrayFilter: filtered,
+    exp.Transform: mapped,
     **dict.fromkeys((exp.MapKeys, exp.MapContainsKey), _map_keys),
     exp.Mod: _modulo,
     exp.Table: _table,

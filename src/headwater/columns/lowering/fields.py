@@ -17,6 +17,7 @@ from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.elements import element
 from headwater.columns.lowering.expression import lower
 from headwater.columns.lowering.functions import CHOOSING_NAMES
+from headwater.columns.lowering.lambdas import bound, condition
 from headwater.columns.lowering.types import type_fields
 from headwater.columns.lowering.walk import below_use
 
@@ -296,10 +297,14 @@ def _transform(context: Context, node: Any) -> Fields | None:
     if body.fields is None:
         return None
     return Fields(
-        like=[
-            (maps.bound(body, context.key(function.expressions[0]), lower_value(context, node.this), form.ANY), AS_IS)
-        ]
+        like=[(bound(body, context.key(function.expressions[0]), lower_value(context, node.this), form.ANY), AS_IS)]
     )
+
+
+def _filtered_list(context: Context, node: Any) -> Fields | None:
+    """`filter(array, x -> condition)`: elements are those of the array."""
+    decided = condition(context, "", node.this, node.expression)
+    return Fields(like=[(lower_value(context, node.this), AS_IS)], deciding=decided)
 
 
 def _insert(context: Context, node: Any) -> Fields | None:
@@ -364,7 +369,7 @@ _AGGREGATES = [
     if hasattr(exp, name)
 ]
 _PLACED = [exp.FirstValue, exp.LastValue, exp.NthValue, exp.Lag, exp.Lead]
-_SAME = [exp.ArrayDistinct, exp.ArrayFilter, exp.ArraySlice, exp.ArrayReverse, exp.Reverse, exp.ArrayCompact]
+_SAME = [exp.ArrayDistinct, exp.ArraySlice, exp.ArrayReverse, exp.Reverse, exp.ArrayCompact]
 _WRITTEN = [
     getattr(exp, name) for name in "JSONFormat ParseJSON FromJson JSONCast ToVariant".split() if hasattr(exp, name)
 ]  # fmt: skip
@@ -387,6 +392,7 @@ _MAKERS: dict[type, Maker] = {
     **dict.fromkeys((exp.ArgMax, exp.ArgMin), _chosen),
     **dict.fromkeys((exp.Max, exp.Min), _extreme),
     exp.ArraysZip: _zipped,
+    exp.ArrayFilter: _filtered_list,
     exp.Dot: _changed,
     **dict.fromkeys(_PLACED, _like(TRANSFORMED, "this")),
     **dict.fromkeys(_SAME, _like(AS_IS, "this")),

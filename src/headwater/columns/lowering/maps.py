@@ -10,6 +10,7 @@ from headwater.columns.lowering.access import as_value
 from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.elements import element
 from headwater.columns.lowering.expression import lower
+from headwater.columns.lowering.lambdas import bound, condition, parts_of
 
 Fields = form.Fields
 Parts = tuple[form.Expression, form.Expression]
@@ -57,14 +58,9 @@ def called(context: Context, name: str, arguments: list[Any]) -> Fields | None:
     if name == "map_concat" and arguments:
         return Fields(like=[(context.value(one), AS_IS) for one in arguments])
     if name == "map_filter" and arguments:
-        return Fields(like=[(context.value(arguments[0]), AS_IS)])
+        decided = condition(context, name, arguments[0], arguments[-1])
+        return Fields(like=[(context.value(arguments[0]), AS_IS)], deciding=decided)
     return _changed(context, name, arguments)
-
-
-def parts_of(value: form.Expression) -> Parts:
-    """Return the keys and the values of a map, as they are."""
-    key, each = (form.Expression(taken=((value, step, AS_IS),)) for step in (form.KEYS, form.VALUES))
-    return key, each
 
 
 def _changed(context: Context, name: str, arguments: list[Any]) -> Fields | None:
@@ -89,29 +85,6 @@ def _changed(context: Context, name: str, arguments: list[Any]) -> Fields | None
 
 
 _CHANGING = {"transform_keys": 1, "transform_values": 1, "map_zip_with": 2}
-
-
-def bound(body: form.Expression, name: str, value: form.Expression, step: str = "") -> form.Expression:
-    """The body of a lambda with a parameter's value, or what is at a `step` of it, in its place."""
-    made = form.Expression([one for one in body.references if one[0][0] != name], body.subqueries, body.taken)
-    for parts, use, path in body.references:
-        if parts[0] == name:
-            steps = ".".join(one for one in (step, *parts[1:], path) if one)
-            made.taken += ((value, steps, use),)
-    if body.fields is not None:
-        fields = body.fields
-        made.fields = Fields(
-            [(field, bound(one, name, value, step)) for field, one in fields.given],
-            [(bound(one, name, value, step), use) for one, use in fields.like],
-            bound(fields.deciding, name, value, step) if fields.deciding is not None else None,
-            fields.names,
-            fields.without,
-            fields.keyed,
-            fields.by_name,
-            fields.by_place,
-            fields.type_name,
-        )
-    return made
 
 
 def _any_of(context: Context, nodes: list[Any]) -> form.Expression:

@@ -12,7 +12,7 @@ from headwater.columns.lowering.context import Context
 from headwater.columns.lowering.elements import element
 from headwater.columns.lowering.expression import lower
 from headwater.columns.lowering.fields import lower_value, spread
-from headwater.columns.lowering.maps import parts_of
+from headwater.columns.lowering.lambdas import parts_of
 
 _READERS = frozenset(
     (

@@ -32,6 +32,7 @@ KINDS = {
     "array_intersect": "ArrayIntersect", "array_compact": "ArrayCompact", "array_repeat": "ArrayRepeat", "array_max": "ArrayMax",
     "array_min": "ArrayMin",
     "element_at": "ElementAt", "try_element_at": "TryElementAt", "get": "GetArrayItem", "transform": "ArrayTransform",
+    "exists": "ArrayExists", "forall": "ArrayForAll",
     "any_value": "AnyValue", "first": "First", "first_value": "First", "last": "Last", "last_value": "Last", "mode": "Mode",
     "collect_list": "CollectList", "array_agg": "CollectList", "collect_set": "CollectSet", "max": "Max", "min": "Min", "max_by": "MaxBy",
     "min_by": "MinBy", "to_json": "StructsToJson", "from_json": "JsonToStructs", "get_json_object": "GetJsonObject",
