@@ -23,6 +23,14 @@ _ARCHIVE = "headwater-env.tar.gz#headwater-env"
 _PYTHON = "./headwater-env/bin/python"
 
 
+# A claim that exists, mounted into the driver's pod.
+_LASTING = {
+    "Env.HEADWATER_HOME": "/headwater",
+    ".volumes.persistentVolumeClaim.headwater.mount.path": "/headwater",
+    ".volumes.persistentVolumeClaim.headwater.options.claimName": "CLAIM",
+}
+
+
 class Target(msgspec.Struct, frozen=True):
     """The server that the events go to. `namespace`: of the applications' jobs; empty for the default.
 
@@ -157,6 +165,10 @@ def _kubernetes(target: Target) -> Platform:
                 "  --conf spark.kubernetes.container.image=IMAGE \\\n"
                 f"{_conf('spark.kubernetes.driverEnv.', _vanishing(target))} \\\n"
                 "  local:///opt/app/job.py",
+            ),
+            Step(
+                "Optional: a volume that outlives the pods. The spool and the classes that capture compiles stay there. Add these lines.",
+                _conf("spark.kubernetes.driver", _LASTING),
             ),
         ),
         "not on Kubernetes. The settings' names were found in the code of Spark 4.3.0.",

@@ -38,6 +38,16 @@ def test_a_namespace_is_set_only_when_it_is_given(name: str) -> None:
     assert told(Target(namespace="etl"))
 
 
+def test_a_volume_of_kubernetes_is_mounted_where_the_home_is() -> None:
+    given = shlex.split(words(platforms.platform("kubernetes", Target()).steps[-1]))
+    settings = dict(word.split("=", 1) for word in given if word != "--conf")
+    assert settings["spark.kubernetes.driverEnv.HEADWATER_HOME"] == "/headwater"
+    (place,) = (
+        value for name, value in settings.items() if name.endswith("persistentVolumeClaim.headwater.mount.path")
+    )
+    assert place == "/headwater"
+
+
 @pytest.mark.parametrize("target", [("ftp://h", ""), ("", ""), ("http://h", "a\nb"), ("http://h\n--conf", "")])
 def test_what_is_no_address_is_refused(target: tuple[str, str]) -> None:
     with pytest.raises(ValueError, match=r"not a server's address|cannot be printed"):
