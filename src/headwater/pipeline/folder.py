@@ -87,6 +87,14 @@ def inputs(spark: SparkSession, patterns: Iterable[str]) -> list[InputFile]:
     return sorted(found)
 
 
+def local_bytes(patterns: Iterable[str]) -> int | None:
+    """Bytes of the files of some globs, counted without Spark; None where one is not on this machine's disks."""
+    places = [whole(pattern) for pattern in patterns]
+    if not all(place.startswith("file://") for place in places):
+        return None
+    return sum(file.size for file in {file for place in places for file in LocalFolder().matching(place)})
+
+
 def _hidden(parts: Sequence[str]) -> bool:
     return any(part.startswith((".", "_")) for part in parts)
 

@@ -14,7 +14,7 @@ from headwater.cli.server import URL_HELP
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from headwater.errors import HeadwaterError
     from headwater.pipeline.query_log.sync import Progress, Publisher, Synced
@@ -23,6 +23,9 @@ sync = typer.Typer(help="Import query logs from a data warehouse.", rich_markup_
 
 
 _JAVA_WARNINGS = "-Xlog:disable -Xlog:all=warning:stderr"
+# Without its second compiler a JVM keeps 48 MB for compiled code, which a sync fills.
+_QUICK_COMPILER = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+_JAVA_OPTIONS = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "SPARK_SUBMIT_OPTS")
 # Datasets per request to a server.
 _PAGE = 1_000
 
@@ -215,6 +218,8 @@ def _sync(
         properties["spark.driver.memory"] = knobs.memory
     if not remote:
         _hushed(properties)
+        if going_on is None and (master or knobs.master or "local").startswith("local"):
+            _start_quickly(properties, inputs)
     place = store or knobs.store or str(home() / "query-log")
     spark = session(master or knobs.master, remote, "headwater sync query-log", properties)
     check(spark, place)
@@ -240,6 +245,24 @@ def _hushed(properties: dict[str, str]) -> None:
     if given not in properties.get(name, ""):
         file = (Path(pipeline.__file__).parent / "log4j2.properties").as_uri()
         properties[name] = f"{properties.get(name, '')} {_JAVA_WARNINGS} {given}{file}".strip()
+
+
+def _start_quickly(properties: dict[str, str], inputs: Iterable[str]) -> None:
+    """Let the JVM of a small log compile quickly instead of well: what it would gain by the second compiler is less than that costs.
+
+    Options that you give to the driver, or to every Java, are left as they are.
+    """
+    import os
+
+    from headwater.pipeline import one_task
+    from headwater.pipeline.folder import local_bytes
+
+    if {"SPARK_CONF_DIR", "SPARK_HOME", "PYSPARK_GATEWAY_PORT", *_JAVA_OPTIONS} & os.environ.keys():
+        return
+    name = "spark.driver.extraJavaOptions"
+    size = local_bytes(inputs)
+    if "-XX:" not in properties.get(name, "") and size is not None and size <= one_task.BYTES:
+        properties[name] = f"{_QUICK_COMPILER} {properties.get(name, '')}".strip()
 
 
 def _server_schemas(url: str | None, namespace: str) -> dict[str, list[str]]:
