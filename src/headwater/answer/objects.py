@@ -13,6 +13,7 @@ import msgspec
 from headwater.answer.lineage.find import Resolution, node_row, resolve
 from headwater.answer.lineage.lineage_answer import FoundObject, FoundObjects
 from headwater.answer.lineage.named_columns import match_column, named_columns
+from headwater.answer.lineage.renamed_columns import columns_by_renames
 from headwater.answer.lineage.runs import parts_of_ids
 from headwater.answer.search.search import kind_of
 from headwater.answer.status.declared import declared
@@ -25,6 +26,7 @@ from headwater.store.database import Connection, Database
 from headwater.store.lineage import correlation, runs
 from headwater.store.lineage import nodes as node_store
 from headwater.store.lineage import run_lineage as run_store
+from headwater.store.lineage.edges import Moment
 
 
 async def find_object(database: Database, text: str) -> FoundObjects:
@@ -209,6 +211,7 @@ async def _reported_column(database: Database, dataset: str, column: str) -> str
     async with database.snapshot() as connection:
         row = await node_row(connection, dataset)
         columns = (await named_columns(connection, [row.id])).get(row.id, set())
+        columns |= await columns_by_renames(connection, row.id, Moment())
     with contextlib.suppress(NotFound):
         return match_column(column, columns, dataset)
     return None

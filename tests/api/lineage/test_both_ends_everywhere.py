@@ -238,9 +238,11 @@ def v2_columns(on: Asked, node: str, direction: str) -> set[str]:
             ways.setdefault(one, set()).update(far)
 
     for edge in answer["column_edges"]:
-        source, target = f"{edge['source']} {edge['source_field']}", {f"{edge['target']} {edge['target_field']}"}
-        # What decides about rows reaches every column.
-        add_way({source}, all_fields(edge["target"]) if edge["target_field"] is None else target)
+        # A job feeds a column with all that it reads, and what decides about rows reaches every column.
+        add_way(*(
+            all_fields(edge[end]) if edge[f"{end}_field"] is None else {f"{edge[end]} {edge[f'{end}_field']}"}
+            for end in ("source", "target")
+        ))  # fmt: skip
     fed = {one["target"] for one in answer["column_edges"] if one["target"].startswith("job:")}
     for edge in answer["edges"]:
         # Columns that feed a job feed what it writes without evidence of its own.

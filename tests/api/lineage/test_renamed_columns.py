@@ -103,3 +103,18 @@ def test_what_is_reported_of_a_column_comes_first(client: Client) -> None:
     edges = client.get("/api/v2/lineage", node="dataset:file:/new", columns="true", depth=20).json()["column_edges"]
     through = {(e["source_field"], e["target_field"]) for e in edges if e["target"] == "dataset:file:/new"}
     assert through == {("y", "x"), ("z", "z")}
+
+
+def test_a_column_that_only_a_rename_implied_is_one_in_every_direction(client: Client) -> None:
+    """The new name is known to have `y` alone, since later: until then it had what the old name had."""
+    later = ran(5, "later", [], [dataset("/new", **schema("y"))])
+    for event in (written("/old", ("x",)), renamed(2, "/old", "/new"), later):
+        send(client, event)
+    asked = {"node": "dataset:file:/new", "field": "x", "as_of": "2026-01-03T00:00:00Z"}
+    for direction in ("upstream", "downstream", "both"):
+        for more in ({}, {"columns": "true"}, {"depth": 0}):
+            reply = client.get("/api/v2/lineage", **asked, direction=direction, **more)
+            assert reply.status_code == 200, (direction, more, reply.text)
+    for direction in ("upstream", "downstream"):
+        wrong = client.get("/api/v2/lineage", **(asked | {"field": "w"}), direction=direction)
+        assert wrong.status_code == 404

@@ -24,7 +24,7 @@ from headwater.answer.lineage.lineage_answer import (
     Hidden,
     Lineage,
 )
-from headwater.answer.lineage.named_columns import match_column, named_columns
+from headwater.answer.lineage.named_columns import find_column
 from headwater.errors import InvalidQuestion
 from headwater.graph.explicit import feeds
 from headwater.graph.reach import ColumnGraph
@@ -218,7 +218,7 @@ async def lineage_in(connection: Connection, question: Question) -> Lineage:
     walk.cut()
     columns = await _columns(walk) if question.columns or question.field else []
     if question.field is not None:
-        columns = _narrowed(walk, row, await _column(connection, row, question.field, columns), columns)
+        columns = _narrowed(walk, row, await _column(walk, row, question.field, columns), columns)
     nodes = await node.load(connection, walk.hops.keys(), moment.as_of)
     merged = await walk.merge_names(nodes)
     nodes = {id_: one for id_, one in nodes.items() if id_ not in merged}
@@ -268,15 +268,13 @@ async def _columns(walk: Walk) -> list[ColumnEdge]:
     return [edge for edge in found if edge.source in walk.hops and edge.target in walk.hops]
 
 
-async def _column(connection: Connection, row: NodeRow, field: str, columns: Iterable[ColumnEdge]) -> str:
+async def _column(walk: Walk, row: NodeRow, field: str, columns: Iterable[ColumnEdge]) -> str:
     """The column of the start, as it was reported or as SQL names it. NotFound if others are and it is not."""
-    known = (await named_columns(connection, [row.id])).get(row.id)
-    if not known or field in known:
-        return field
     ends = {(edge.source, edge.source_field) for edge in columns} | {
         (edge.target, edge.target_field) for edge in columns
     }
-    return match_column(field, known | {name for id_, name in ends if id_ == row.id and name}, row.node_id)
+    met = {name for id_, name in ends if id_ == row.id and name}
+    return await find_column(walk.connection, row, field, walk.moment, met)
 
 
 def _narrowed(walk: Walk, row: NodeRow, field: str, columns: list[ColumnEdge]) -> list[ColumnEdge]:

@@ -4,9 +4,12 @@ import difflib
 import uuid
 from collections.abc import Collection, Iterable
 
+from headwater.answer.lineage.renamed_columns import columns_by_renames
 from headwater.errors import NotFound
 from headwater.store.database import Connection
 from headwater.store.lineage import column_flow
+from headwater.store.lineage.edges import Moment
+from headwater.store.lineage.nodes import NodeRow
 
 _MOST_NAMED = 20
 
@@ -17,6 +20,23 @@ async def named_columns(connection: Connection, ids: Collection[uuid.UUID]) -> d
     for id_, columns in (await column_flow.named(connection, ids)).items():
         found.setdefault(id_, set()).update(columns)
     return found
+
+
+async def find_column(
+    connection: Connection, row: NodeRow, text: str, moment: Moment, more: Collection[str] = ()
+) -> str:
+    """Return the column of a dataset with this name, as `match_column`; where no column is known, any may be one.
+
+    `more`: columns that the asker met. Raises NotFound.
+    """
+    known = (await named_columns(connection, [row.id])).get(row.id)
+    if not known:
+        return text
+    try:
+        return match_column(text, known.union(more), row.node_id)
+    except NotFound:
+        implied = await columns_by_renames(connection, row.id, moment)
+        return match_column(text, known.union(more, implied), row.node_id)
 
 
 def match_column(text: str, columns: Collection[str], owner: str) -> str:

@@ -12,6 +12,7 @@ from headwater.answer.lineage.lineage import Question, answer_edge, check_reach
 from headwater.answer.lineage.lineage_answer import FoundObject, Hidden, Lineage
 from headwater.answer.lineage.named_columns import match_column, named_columns
 from headwater.answer.lineage.resident import Passing, ResidentGraph, Root, Unanswerable
+from headwater.errors import NotFound
 from headwater.graph import held_columns
 from headwater.graph.adjacency import Direction, Link, Missing, Spot, Walked
 from headwater.graph.held_columns import ColumnLink, MissingColumns, WalkedColumns
@@ -105,11 +106,14 @@ class _LineageFace:
     def _narrowed(
         self, walked: Walked, columns: WalkedColumns, start: Spot, names: frozenset[str]
     ) -> tuple[Walked, Iterable[ColumnLink]]:
-        """Return what is connected to one column of the start. Raises NotFound for a column that it does not have."""
+        """Return what is connected to one column of the start. Raises Unanswerable for a column that no report names."""
         field = self.question.field
         assert field
         if names and field not in names:
-            field = match_column(field, names | columns.names_at(start), self.question.node)
+            try:
+                field = match_column(field, names | columns.names_at(start), self.question.node)
+            except NotFound:
+                raise Unanswerable from None  # a rename may imply it
         links, met = columns.upstream((start, field))
         below, met_below = columns.downstream((start, field))
         links |= below
