@@ -12,8 +12,7 @@ import msgspec
 
 from headwater.answer.lineage.find import Resolution, node_row, resolve
 from headwater.answer.lineage.lineage_answer import FoundObject, FoundObjects
-from headwater.answer.lineage.named_columns import match_column, named_columns
-from headwater.answer.lineage.renamed_columns import columns_by_renames
+from headwater.answer.lineage.named_columns import columns_of_edges, match_column, named_columns
 from headwater.answer.lineage.runs import parts_of_ids
 from headwater.answer.search.search import kind_of
 from headwater.answer.status.declared import declared
@@ -211,7 +210,7 @@ async def _reported_column(database: Database, dataset: str, column: str) -> str
     async with database.snapshot() as connection:
         row = await node_row(connection, dataset)
         columns = (await named_columns(connection, [row.id])).get(row.id, set())
-        columns |= await columns_by_renames(connection, row.id, Moment())
+        columns |= await columns_of_edges(connection, row.id, Moment())
     with contextlib.suppress(NotFound):
         return match_column(column, columns, dataset)
     return None

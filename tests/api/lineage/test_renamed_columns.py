@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.api.lineage.test_both_ends import column_ends, send
 from tests.api.lineage.test_strange_lineage import linked, ran, renamed
-from tests.events import columns, dataset, encoded, facet, schema
+from tests.events import columns, dataset, encoded, facet, run_event, schema
 from tests.fixtures.app import Client
 
 Event = dict[str, Any]
@@ -118,3 +118,19 @@ def test_a_column_that_only_a_rename_implied_is_one_in_every_direction(client: C
     for direction in ("upstream", "downstream"):
         wrong = client.get("/api/v2/lineage", **(asked | {"field": "w"}), direction=direction)
         assert wrong.status_code == 404
+
+
+def test_a_column_that_another_job_says_is_read_is_one_in_every_direction(client: Client) -> None:
+    """No schema and no report of the reader names it: explicit lineage of another job does."""
+    reads = {
+        "type": "JOB",
+        "namespace": "test",
+        "name": "reader",
+        "inputs": [{"type": "DATASET", "namespace": "file", "name": "/t", "field": "x"}],
+    }
+    told = run_event("COMPLETE", 1, "teller", job_facets={"lineage": facet(entries=[reads])})
+    for event in (told, ran(2, "writer", [], [dataset("/t", **schema("y"))])):
+        send(client, event)
+    for direction in ("upstream", "downstream", "both"):
+        reply = client.get("/api/v2/lineage", node="dataset:file:/t", field="x", direction=direction)
+        assert reply.status_code == 200, (direction, reply.text)

@@ -4,10 +4,11 @@ import difflib
 import uuid
 from collections.abc import Collection, Iterable
 
-from headwater.answer.lineage.renamed_columns import columns_by_renames
+from headwater.answer.lineage import inferred
 from headwater.errors import NotFound
 from headwater.store.database import Connection
 from headwater.store.lineage import column_flow
+from headwater.store.lineage import edges as edge_store
 from headwater.store.lineage.edges import Moment
 from headwater.store.lineage.nodes import NodeRow
 
@@ -35,8 +36,22 @@ async def find_column(
     try:
         return match_column(text, known.union(more), row.node_id)
     except NotFound:
-        implied = await columns_by_renames(connection, row.id, moment)
-        return match_column(text, known.union(more, implied), row.node_id)
+        met = await columns_of_edges(connection, row.id, moment)
+        return match_column(text, known.union(more, met), row.node_id)
+
+
+async def columns_of_edges(connection: Connection, dataset: uuid.UUID, moment: Moment) -> set[str]:
+    """Return the columns of a dataset, by its canonical id, in the column edges from and to it at a time.
+
+    Also those that no report of the dataset names: a rename implies them, or another producer says that a job reads them.
+    """
+    read = await edge_store.at_datasets(connection, [dataset], "in", moment)
+    written = await edge_store.at_datasets(connection, [dataset], "out", moment)
+    written += await edge_store.at_jobs(connection, {edge.job for edge in read}, "out", moment)
+    pairs = {(edge.job, edge.dataset) for edge in written} | {(edge.job, edge.job) for edge in (*read, *written)}
+    found = await inferred.column_edges(connection, pairs, moment)
+    ends = {(one.source, one.source_field) for one in found} | {(one.target, one.target_field) for one in found}
+    return {field for id_, field in ends if id_ == dataset and field}
 
 
 def match_column(text: str, columns: Collection[str], owner: str) -> str:

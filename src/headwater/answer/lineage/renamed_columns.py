@@ -66,16 +66,6 @@ async def renamed_edges(connection: Connection, pairs: Collection[Pair], moment:
     return list(dict.fromkeys(found))
 
 
-async def columns_by_renames(connection: Connection, dataset: uuid.UUID, moment: Moment) -> set[str]:
-    """Return the columns of a dataset, by its canonical id, that renames to or from it imply: also those that no report of its own names."""
-    readers = {edge.job for edge in await edge_store.at_datasets(connection, [dataset], "in", moment)}
-    edges = await edge_store.at_datasets(connection, [dataset], "out", moment)
-    edges += await edge_store.at_jobs(connection, readers, "out", moment)
-    found = await renamed_edges(connection, {(edge.job, edge.dataset) for edge in edges}, moment)
-    ends = {(one.source, one.source_field) for one in found} | {(one.target, one.target_field) for one in found}
-    return {field for id_, field in ends if id_ == dataset and field}
-
-
 def _same(before: Iterable[str], after: Iterable[str]) -> list[tuple[str, str]]:
     """Return the columns that have the same name before and after, up to case; of a side without columns, those of the other."""
     old, new = ({name.lower(): name for name in sorted(side)} for side in (before, after))
