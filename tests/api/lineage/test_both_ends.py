@@ -84,9 +84,9 @@ def marquez_ends(client: Client, name: str, field: str, direction: str) -> set[t
     return {(dataset_, field_) for dataset_, field_ in found}
 
 
-def marquez_graph(client: Client, name: str) -> dict[str, set[str]]:
+def marquez_graph(client: Client, node: str) -> dict[str, set[str]]:
     """Return the edges of Marquez's graph around a dataset, after a look at both of their ends."""
-    graph = client.get("/api/v1/lineage", nodeId=f"dataset:file:{name}", depth=50).json()["graph"]
+    graph = client.get("/api/v1/lineage", nodeId=node, depth=50).json()["graph"]
     outward = {(edge["origin"], edge["destination"]) for one in graph for edge in one["outEdges"]}
     assert outward == {(edge["origin"], edge["destination"]) for one in graph for edge in one["inEdges"]}
     ways: dict[str, set[str]] = {one["id"]: set() for one in graph}
@@ -246,7 +246,7 @@ def test_every_dataset_reaches_what_reaches_it(client: Client, seed: int) -> Non
                 "/api/v2/paths", **{"from": f"dataset:file:{a}", "to": f"dataset:file:{b}", "direction": "downstream"}
             ).json()
             assert (there["length"] is not None) == ((a, b) in up), (a, b)
-    graphs = {name: marquez_graph(client, name) for name in known}
+    graphs = {name: marquez_graph(client, f"dataset:file:{name}") for name in known}
     for one, other in product(graphs.values(), graphs.values()):
         assert one == other or one.keys().isdisjoint(other.keys())
     # Marquez has no explicit lineage: every input of a job feeds each of its outputs.
