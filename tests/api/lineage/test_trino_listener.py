@@ -1,4 +1,4 @@
-"""What a real Trino 476 sent with its OpenLineage listener, and every edge that its statements have, worked out by hand, from both ends.
+"""The events that a real Trino 476 sent with its OpenLineage listener, and every edge that its statements have, worked out by hand, from both ends.
 
 `trino_metadata` is without the query's plan and `trino_query_statistics` is left out: 0.4 MB of which no edge depends.
 """
