@@ -1668,7 +1668,8 @@ where j.hidden is not true and (e.manual or e.intermittent or e.last_at >= coale
         and (not own.declared or own.manual
           or e.direction = 'in' and own.direction = 'out' and not exists (
             select from live_child_edges c where c.parent_id = e.job_id and c.dataset_id = own.dataset_id and c.direction = 'out')
-          or own.direction = 'out' and (e.direction = 'in' or own.dataset_id = e.dataset_id) and tells_columns_alone(own.job_id, own.dataset_id))))
+          or own.direction = 'out' and (e.direction = 'in' or own.dataset_id = e.dataset_id) and exists (
+            select from report_columns c where c.job_id = own.job_id and c.target_id = own.dataset_id) and tells_columns_alone(own.job_id, own.dataset_id))))
 union all
 select e.dataset_id, e.job_id, e.direction, e.first_at, coalesce(greatest(e.last_at, e.declared_at), e.first_at), e.last_at is null, false,
        exists (select from jobs o where o.id = e.job_id and o.explicit_at is not null), now_and_then.yes, false
