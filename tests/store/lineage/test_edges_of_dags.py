@@ -1,22 +1,34 @@
 """Edges that a job declares and the jobs below it have: what they cost."""
 
+import datetime as dt
 import json
 from typing import Any
 
-import psycopg
+import pytest
 from tests.api.lineage.test_known_traps import parent
 from tests.events import columns, dataset, run_event
 
 from headwater.intake.events.accept import Intake
-from headwater.store.database import Database
-from headwater.store.embedded import EmbeddedPostgres
+from headwater.store.database import Connection, Database
+from headwater.store.lineage import edges as edge_store
+from headwater.store.lineage.edges import Moment
 
 DAG = range(20)
+AFTER = dt.datetime(2027, 1, 1, tzinfo=dt.UTC)
 
 
-def test_a_dag_that_tells_no_columns_is_not_asked_for_any(
-    database: Database, postgres: EmbeddedPostgres, run: Any
-) -> None:
+async def count_calls(connection: Connection) -> int:
+    """Return how often this transaction asked what jobs below a job have, or which columns a job alone tells."""
+    rows = await connection.execute(
+        "select sum(calls) from pg_stat_xact_user_functions where funcname in ('tells_columns_alone', 'told_columns_alone', 'children_with_edge')"
+    )
+    found = await rows.fetchone()
+    assert found is not None
+    return int(found[0] or 0)
+
+
+@pytest.mark.parametrize("as_of", [None, AFTER], ids=["now", "then"])
+def test_a_dag_is_asked_once_for_each_of_its_edges(database: Database, run: Any, as_of: dt.datetime | None) -> None:
     """Each of its inputs is looked at beside each of its outputs: a function for each pair made a DAG of two hundred edges take seconds."""
     told = columns({"x": [("/alone/in", "y", "DIRECT:IDENTITY")]})
     events = [
@@ -30,14 +42,19 @@ def test_a_dag_that_tells_no_columns_is_not_asked_for_any(
         run_event("COMPLETE", 10 + n, f"dag.{n}", [f"/in/{n}"], [f"/out/{n}"], run_facets=parent(8, "dag")) for n in DAG
     ]
     run(Intake(database).accept_each([json.dumps(event).encode() for event in events]))
-    with psycopg.connect(postgres.url) as connection:
-        connection.execute("set local track_functions = 'all'")
-        found = connection.execute(
-            "select j.name, count(*) from live_edges e join jobs j on j.id = e.job_id where j.name in ('dag', 'alone') group by 1"
-        ).fetchall()
-        assert found == [("alone", 2)]
-        asked = connection.execute(
-            "select calls from pg_stat_xact_user_functions where funcname = 'tells_columns_alone'"
-        ).fetchone()
-    assert asked is not None
-    assert asked[0] <= 2
+
+    async def ask() -> tuple[dict[str, int], int]:
+        async with database.transaction() as connection:
+            await connection.execute("set local track_functions = 'all'")
+            rows = await connection.execute("select name, id from jobs where name in ('dag', 'alone')")
+            jobs = dict(await rows.fetchall())
+            moment = Moment(as_of) if as_of else Moment()
+            found = {
+                name: sum([len(await edge_store.at_jobs(connection, [id_], side, moment)) for side in ("in", "out")])
+                for name, id_ in jobs.items()
+            }
+            return found, await count_calls(connection)
+
+    edges, calls = run(ask())
+    assert edges == {"dag": 0, "alone": 2}
+    assert calls <= 8 * len(DAG)

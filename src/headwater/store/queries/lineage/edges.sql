@@ -55,6 +55,9 @@ from told where not exists (select from jobs o where o.id = told.job_id and o.hi
 -- Edges of these jobs in one direction that were live at a time (see past_at_datasets).
 with live as (
   select * from live_reports(%(ids)b, %(as_of)s)
+), standing as materialized (
+  select l.job_id, stands_beside_children(l.job_id, %(as_of)s) as stands from (select distinct job_id from live) l
+  where %(direction)s = 'in' and exists (select from jobs c where c.parent_id = l.job_id)
 ), told as (
 select coalesce(c.canonical_id, d.dataset_id) as node, d.job_id, d.direction, bool_and(d.declared) as declared, min(e.first_at) as first_at,
        least(max(d.last_at), %(as_of)s) as last_at, bool_or(j.explicit_at is not null or j.id is null) as explicit, false as manual,
@@ -67,7 +70,9 @@ left join jobs j on j.id = d.job_id
 left join dataset_canonical c on c.dataset_id = d.dataset_id
 group by 1, d.dataset_id, 2, 3
 having (bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)))
-  and (not bool_and(d.declared) or not yields_to_children(d.job_id, d.dataset_id, d.direction, %(as_of)s))
+  and (not bool_and(d.declared) or case d.direction
+    when 'in' then coalesce((select s.stands from standing s where s.job_id = d.job_id), true) or children_with_edge(d.job_id, d.dataset_id, 'in', %(as_of)s) = '{}'
+    else not yields_to_children(d.job_id, d.dataset_id, 'out', %(as_of)s) end)
 union all
 select coalesce(c.canonical_id, x.dataset_id), x.job_id, x.direction, true, x.at, x.at, false, true, false, false
 from manual_edges(null, %(ids)b, %(as_of)s) x left join dataset_canonical c on c.dataset_id = x.dataset_id where x.direction = %(direction)s

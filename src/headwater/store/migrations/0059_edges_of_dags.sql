@@ -44,3 +44,34 @@ from foreign_edges e join jobs j on j.id = e.job_id
 where e.reporter_id = '00000000-0000-0000-0000-000000000001' and (select s.parsed_sql from server_state s) and j.hidden is not true
   and (e.last_at >= coalesce(j.settled_at, '-infinity')
     or e.declared_at >= coalesce(j.declared_at, (select max(r.first_at) from reports r where r.job_id = e.job_id and r.declaration)));
+
+-- True if a job had edges of its own at a time beside those of the jobs below it: what it reported itself, what it declared and none of them had, or columns
+-- that it alone told.
+create function stands_beside_children(job uuid, as_of timestamptz) returns boolean
+language sql stable as $$
+  with own as (
+    select d.dataset_id, d.direction, bool_and(d.declared) as declared
+    from live_reports(array[job], as_of) l
+    join report_datasets d on d.job_id = l.job_id and d.report_id = l.report_id and d.first_at <= as_of
+      and not is_replaced(d.job_id, d.report_id, d.last_at, as_of)
+    group by d.dataset_id, d.direction
+    having bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled)))
+  select exists (select from own where not declared) or exists (select from manual_edges(null, array[job], as_of)) or exists (
+    select from own cross join lateral (select children_with_edge(job, own.dataset_id, 'out', as_of) as ids) child
+    where own.direction = 'out' and (child.ids = '{}' or told_columns_alone(job, own.dataset_id, child.ids, as_of)))
+$$;
+
+-- An output gives way to that of a job below, an input to that of a job below where the job has nothing of its own. Callers that ask for many inputs of one job ask
+-- `stands_beside_children` once.
+create or replace function yields_to_children(job uuid, dataset uuid, side text, as_of timestamptz) returns boolean
+language sql stable as $$
+  select child.ids <> '{}' and case side when 'in' then not stands_beside_children(job, as_of) else not told_columns_alone(job, dataset, child.ids, as_of)
+    and not (exists (select from report_datasets d where d.job_id = job and not d.declared and d.first_at <= as_of) and exists (
+      select from live_reports(array[job], as_of) l
+      join report_datasets d on d.job_id = l.job_id and d.report_id = l.report_id and d.first_at <= as_of
+        and not is_replaced(d.job_id, d.report_id, d.last_at, as_of)
+      group by d.dataset_id, d.direction
+      having (bool_or(d.last_at >= l.since) or intermittent(count(distinct l.place), min(l.place), max(l.place), max(l.settled))) and not bool_and(d.declared)))
+    and not exists (select from manual_edges(null, array[job], as_of)) end
+  from (select children_with_edge(job, dataset, side, as_of) as ids) child
+$$;
