@@ -86,7 +86,10 @@ describe("an open page", () => {
     "says that it lost the server, and shows afterwards what it missed",
     async (page) => {
       const { url, cut, mend, close } = await way();
+      // What it says of the server it says once it has heard of it.
+      const heard = page.waitForResponse((response) => new URL(response.url()).pathname === "/api/v2/status");
       await page.goto(`${url}catalogue/runs`);
+      await (await heard).finished();
       await shows(page, "the-second");
       cut();
       await page.getByText("Reconnecting").waitFor();
