@@ -207,10 +207,14 @@ def test_columns_that_a_person_drew_are_in_the_next_answer(database: Database, r
 
 
 def test_an_unknown_column_is_refused_with_what_is_near(database: Database, run: Any, graph: ResidentGraph) -> None:
+    """By the reference, which also looks for what no report of the dataset names."""
+
     async def live() -> None:
         await Intake(database).accept_each([step(1, "a", "b", {"total": "x"})])
+        unknown = lineage.Question("dataset:file:b", field="totel")
+        assert await resident_lineage.lineage(graph, unknown) is None
         with pytest.raises(NotFound, match="did you mean total"):
-            await resident_lineage.lineage(graph, lineage.Question("dataset:file:b", field="totel"))
+            await lineage.lineage(database, unknown)
         body = await resident_lineage.lineage(graph, lineage.Question("dataset:file:b", field="TOTAL"))
         assert edges_of(body) == {("x", "total")}
 
