@@ -66,11 +66,8 @@ async def check(database: Database, question: CheckQuestion) -> PolicyCheck:
     return await check_policies(database, read_policies(question.files), question.as_of)
 
 
-async def check_policies(
-    database: Database, policies: Sequence[Policy], as_of: dt.datetime | None = None
-) -> PolicyCheck:
+async def check_policies(database: Database, policies: Sequence[Policy], at: dt.datetime | None = None) -> PolicyCheck:
     """Check observed lineage of a time against policies. Without a zone it is UTC; None: now."""
-    at = as_of
     if at is not None and at.tzinfo is None:
         at = at.replace(tzinfo=dt.UTC)
     moment = Moment(at or "infinity")

@@ -65,7 +65,7 @@ _UNKNOWN: Final = (
 
 _DELTA_LOG: Final = (
     "The log of a Delta table has the least and the greatest value of each file that it ever had, until its own retention ends, 30 days by "
-    "default: shorten `delta.logRetentionDuration`, and scan the folder again when a checkpoint was written after that."
+    "default: shorten `delta.logRetentionDuration`, and scan the folder again once a checkpoint has been written after that."
 )
 _LAKE: Final = frozenset({"delta", "iceberg"})
 

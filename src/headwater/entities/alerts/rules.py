@@ -105,7 +105,8 @@ class Rule(msgspec.Struct, frozen=True):
 class RuleSet(msgspec.Struct, frozen=True):
     """Rules, the addresses of `people` (owners by name, teams as `team NAME`), and SLAs.
 
-    `unread`: rules in which something is wrong, as far as they could be read: less than they say, or more. `problems`: what is wrong in the files.
+    `unread`: rules in which something is wrong, as far as they could be read; they may select less than their text says, or more. `problems`: what is
+    wrong in the files.
     """
 
     rules: tuple[Rule, ...] = ()
